@@ -217,7 +217,7 @@ def held_lines(
     for file in sought:
         counts[file.request] += (file.wanted & file.present).total()
     unread: set[int] = set()
-    for location in repository.without_content(sought_at.keys() - blobs.keys()):
+    for location in repository.listed_in_commits(sought_at.keys() - blobs.keys()):
         unread.update(file.request for file in sought_at[location])
     return [None if index in unread else total for index, total in enumerate(counts)]
 

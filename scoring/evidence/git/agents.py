@@ -31,7 +31,7 @@ _Matches = Callable[[str], object]
 
 
 class Identity(NamedTuple):
-    """A name and an address, as git has them of an author or a committer."""
+    """A name and an address, as git has them of an author or a committer. Either may be ""."""
 
     name: str
     email: str
@@ -42,10 +42,10 @@ def people_named(authors: Iterable[str], user: Identity | None) -> set[str] | No
 
     Args:
         authors: what ``--author`` names.
-        user: the user of the repository with ``--mine``; None without it.
+        user: the user of the repository, with the option ``--mine``; None without that option.
 
     Returns:
-        The names and addresses; None without both options, which choose everybody.
+        The names and addresses; None without either option, so that everybody counts.
 
     Raises:
         OptionError: git knows neither the name nor the address of the user.
@@ -61,19 +61,19 @@ def people_named(authors: Iterable[str], user: Identity | None) -> set[str] | No
 
 
 def folded(names: Iterable[str]) -> set[str]:
-    """Return names and addresses for comparison, without the empty ones."""
+    """Return names and addresses case-folded for comparison, without the empty ones."""
     return {name.casefold() for name in names if name}
 
 
 class StatedAgent(NamedTuple):
-    """The harness and the model that a commit or a checkpoint states, or "" for each not stated."""
+    """The harness and the model that a commit or a checkpoint states, or "" in place of either."""
 
     harness: str = ""
     model: str = ""
 
     @classmethod
     def only(cls, stated: "Iterable[StatedAgent]") -> "StatedAgent":
-        """Return the one harness and the one model among some, each "" of none and of several."""
+        """Return the one harness and the one model that are stated, each "" for none or several."""
         agents = list(stated)
         return cls(
             _only(agent.harness for agent in agents),
@@ -88,10 +88,10 @@ class CommitAgents(NamedTuple):
     """The agents that a commit names.
 
     Attributes:
-        authors: the names of those that are its author or its committer.
-        coauthors: the names of those in its co-author lines.
-        assisting: the names of those that its message says helped to make it.
-        stated: the harness and the model that it states, where these are not several.
+        authors: the names of the agents that are its author or its committer.
+        coauthors: the names of the agents in its co-author lines.
+        assisting: the names of the agents of which its message says that they helped to make it.
+        stated: the harness and the model that it states; "" for either where it states several.
     """
 
     authors: tuple[str, ...] = ()
@@ -125,8 +125,8 @@ def agents_of(message: str, people: Iterable[Identity] = ()) -> CommitAgents:
     """Return the agents that a commit names.
 
     Args:
-        message: its message.
-        people: its author and its committer.
+        message: the message of the commit.
+        people: the author and the committer of the commit.
     """
     text = message.lower()
     tools = _signatures(text, _ASSISTING)
@@ -166,7 +166,12 @@ def model_in(text: str) -> str:
 
 
 def stated_as(agent: str, model: str) -> StatedAgent:
-    """Return what a tool states: the name that people have for an agent, and a model."""
+    """Return the harness and the model that a tool states, each "" where it is not known.
+
+    Args:
+        agent: the name that people have for the agent.
+        model: a text that names the model.
+    """
     known = _known([Identity(agent.lower(), "")])
     harness = _only(each.harness for each in known.values())
     return StatedAgent(harness, model_in(model))
@@ -176,19 +181,19 @@ _MARK = " (stated)"
 
 
 def shown_or_stated(shown: str | None, stated: str) -> str | None:
-    """Return what transcripts show, or else what is stated, marked so, or None without both."""
+    """Return what transcripts show, or else what is stated, marked as such, or None for neither."""
     if shown or not stated:
         return shown or None
     return stated + _MARK
 
 
 def without_mark(name: str) -> str:
-    """Return a name as it is where it is shown and not only stated."""
+    """Return a name of :func:`shown_or_stated` without the mark of what is only stated."""
     return name.removesuffix(_MARK)
 
 
 def _only(values: Iterable[str]) -> str:
-    """Return the only value that is not empty, or "" of none and of several different ones."""
+    """Return the only value that is not empty, or "" where all are empty or several differ."""
     different = set(values) - {""}
     return different.pop() if len(different) == 1 else ""
 
@@ -196,11 +201,11 @@ def _only(values: Iterable[str]) -> str:
 def _known(
     signatures: Iterable[Identity], are_tools: bool = False
 ) -> dict[Identity, _Agent]:
-    """Return the agents with some names and addresses, without those of people.
+    """Return which agent each name and address is of. Names and addresses of people are left out.
 
     Args:
         signatures: the names and addresses in lower case.
-        are_tools: whether they are written where a tool is named.
+        are_tools: whether they were written where a tool is named.
     """
     agents = {}
     for signature in signatures:
@@ -217,10 +222,14 @@ def _known(
 
 
 def _signatures(message: str, keys: tuple[str, ...]) -> list[Identity]:
-    """Return the names and addresses on lines ``Key: Name <address>`` of a message in lower case.
+    """Return the names and addresses on lines ``Key: Name <address>`` of a message.
 
     The address is "" on a line without any. The time grows with the length of the message,
     whatever is in it.
+
+    Args:
+        message: a message in lower case.
+        keys: the keys in lower case, each with its colon.
     """
     signatures = []
     for line in message.split("\n"):
@@ -253,7 +262,7 @@ def _agents() -> list[_Agent]:
 
 
 def _any_of(globs: Sequence[str]) -> _Matches:
-    """Return a test of whether a whole text matches one of some globs, none of it without any."""
+    """Return a test of whether a whole text matches one of some globs. Without globs none does."""
     # Brackets are characters of a name, and not a set of them.
     patterns = [translate(glob.replace("[", "[[]")) for glob in globs]
     return re.compile("|".join(patterns) or r"(?!)").match

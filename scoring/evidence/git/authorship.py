@@ -23,15 +23,16 @@ from .starter import as_text
 from .trunk_work import WorkOnTrunk
 from .walk import Commit
 
-_MOST_TIPS = 50  # off the trunk, in which lines are looked for that the trunk has not
+_MOST_TIPS = 50  # off the trunk, in which lines are looked for that the trunk lacks
 
 _Identity = tuple[int | None, str]
 
 
 def _identities(commit: Commit) -> list[_Identity]:
-    """Return what a commit keeps when it is rebased, and when it is amended.
+    """Return what identifies a commit after a rebase, then what does after an amendment.
 
-    That is the author time, with the subject or with the first parent.
+    These are the author time with the subject, and the author time with the first parent. A commit
+    without a subject, or without a parent, lacks the one or the other.
     """
     identities = []
     if trim(commit.subject):
@@ -47,15 +48,15 @@ class AttributedHistory(CommitHistory):
     # Names of commits
 
     def resolved(self, names: Iterable[str]) -> dict[str, str]:
-        """Return the SHAs of the names that are commits here, in the order of the names."""
+        """Return the SHAs of the names that are commits here, by name, sorted by name."""
         shas = self.repository.resolve(sorted(names))
         return {name: sha for name, sha in shas.items() if sha}
 
     @cached_property
     def _subjects(self) -> dict[str, str]:
-        """The trunk commits by their subjects, where only one has the subject.
+        """By case-folded subject, the SHA of the only trunk commit with that subject.
 
-        Each is there with and without the number of a request at the end.
+        Each commit is there under its subject with and without the number of a request at the end.
         """
         same_subject = defaultdict[str, list[Commit]](list)
         for commit in self.walk.values():
@@ -70,9 +71,10 @@ class AttributedHistory(CommitHistory):
         return subjects
 
     def _same_subject(self, record: IterationRecord) -> str | None:
-        """Return the one trunk commit with an entry's summary as its subject, if the day fits.
+        """Return the only trunk commit with an entry's summary as its subject, or None without one.
 
-        It is of the entry's day, or up to a horizon later where the number of a request was added.
+        Where both have a day, the commit has to be from the entry's day, the day before or the day
+        after. Where its subject has the number of a request too, up to a horizon later will do.
         """
         summary = fold(trim(record.impl.summary))
         sha = self._subjects.get(summary)
@@ -93,15 +95,15 @@ class AttributedHistory(CommitHistory):
     # Landing, and what undid it
 
     def landing(self, record: IterationRecord) -> Landing:
-        """Return whether the work of an iteration came to the trunk, and whether it is still there.
+        """Return whether the work of an iteration came to the trunk, and what undid it there.
 
-        The first question decides all iterations, so that their lines are followed at once.
+        The first question decides all iterations, so that their lines are followed in one pass.
         """
         return self._landing_by_iteration[record.iteration]
 
     @cached_property
     def _landing_by_iteration(self) -> dict[int, Landing]:
-        """The landing of each iteration, with what undid its work."""
+        """By number of an iteration, its landing, with what undid its work."""
         landings = self._with_undone(list(map(self._landing, self._records)))
         return dict(zip(self._records.numbers, landings, strict=True))
 
@@ -123,7 +125,10 @@ class AttributedHistory(CommitHistory):
         return landing(found_by=MESSAGE, commit=same_subject)
 
     def _with_undone(self, landings: Sequence[Landing]) -> list[Landing]:
-        """Return landings with what undid the work: the lines decide, whatever messages say."""
+        """Return landings, in their order, with what undid the work of each.
+
+        The lines decide, whatever messages say. Work off the trunk may get a release first.
+        """
         if self.trunk.commit and not self.trunk.shallow:
             landings = self._held.with_releases(landings)
         works = list(map(self._trunk_work, landings))
@@ -140,7 +145,7 @@ class AttributedHistory(CommitHistory):
 
     @cached_property
     def _held(self) -> HeldWork:
-        """What releases and other remotes have of work that is not on the trunk."""
+        """The work that is not on the trunk, and that releases or other remotes have."""
         return HeldWork(self.lines, self._branches, self.trunk)
 
     def _trunk_work(self, landing: Landing) -> TrunkWork | None:
@@ -168,8 +173,8 @@ class AttributedHistory(CommitHistory):
         """Return what follows work on the trunk, the same object for the same rules.
 
         Args:
-            code_globs: the files in which lines count; none for all files of code.
-            horizon_days: how long work is followed.
+            code_globs: patterns of the files in which lines count; empty for all files of code.
+            horizon_days: how many days after its landing work is followed.
         """
         rules = (code_globs, horizon_days)
         if rules not in self._work_by_rules:
@@ -182,7 +187,7 @@ class AttributedHistory(CommitHistory):
     def landings(self, shas: Iterable[str]) -> dict[str, Landing]:
         """Return whether commits landed, by their SHAs. No entry has to name them.
 
-        Each is weighed once, together with all that are asked about with it.
+        Each commit is decided once, together with the other new ones of the same call.
         """
         asked = list(dict.fromkeys(shas))
         new = [sha for sha in asked if sha not in self._landing_by_sha]
@@ -196,16 +201,16 @@ class AttributedHistory(CommitHistory):
         return {sha: self._landing_by_sha[sha] for sha in asked}
 
     def rewritten(self, shas: Iterable[str]) -> dict[str, str]:
-        """Return the commits off the trunk that were amended, rebased or picked.
+        """Return what commits off the trunk became that were amended, rebased or picked.
 
-        A commit that a branch still has, as after a push, counts as amended where a later one has
-        the same parent and changes one of the same files.
+        A commit that a branch still has, as after a push, counts as amended where a later commit
+        has the same author time and parent and changes one of the same files.
 
         Args:
             shas: the commits in question.
 
         Returns:
-            What each became, by SHA. Those that were not rewritten are left out.
+            By SHA, the SHA of what the commit became. Commits that were not rewritten are left out.
         """
         wanted = [sha for sha in dict.fromkeys(shas) if sha not in self.walk]
         off_trunk = self._commits(wanted)
@@ -235,7 +240,12 @@ class AttributedHistory(CommitHistory):
     def _amended_after_push(
         self, commit: Commit, same_identity: Mapping[_Identity, Sequence[Commit]]
     ) -> str:
-        """Return the last amendment of a commit that a branch still has, or "" without one."""
+        """Return the last amendment of a commit that a branch still has, or "" without one.
+
+        Args:
+            commit: the commit.
+            same_identity: all commits by what :func:`_identities` says of them.
+        """
         if not commit.parents:
             return ""
 
@@ -257,10 +267,13 @@ class AttributedHistory(CommitHistory):
         return successor
 
     def files_elsewhere(self, since: int) -> dict[str, list[str]]:
-        """Return the files of releases, other remotes and branches that still move, by their tips.
+        """Return, by tip, the paths of the files of branches that still move, and of releases.
+
+        Branches come first, then releases and other remotes, at most :data:`_MOST_TIPS` in all. A
+        tip that git cannot list is left out.
 
         Args:
-            since: branches have a tip from this time or later, in seconds since 1970.
+            since: branches with a tip from this second since 1970 on still move.
         """
         tips = dict.fromkeys([*self._live_tips(since), *self._held.tips])
         files = {}

@@ -73,10 +73,10 @@ class Trunk(Frozen):
     Attributes:
         ref: the full name; "" when no trunk was found.
         name: the name for people.
-        commit: the tip; None when the branch does not exist.
+        commit: the tip; None when no trunk was found or the branch does not exist.
         how: how the trunk was chosen, or why none was found.
         shallow: whether history is cut off before its beginning.
-        doubt: what people should hear of it and do about it; "" for nothing.
+        doubt: what people should hear of the choice and do about it; "" for nothing.
     """
 
     ref: str
@@ -88,13 +88,13 @@ class Trunk(Frozen):
 
 
 class Tip(NamedTuple):
-    """A commit that may show the landing of those it contains.
+    """A commit that may show the landing of commits that it contains.
 
     Attributes:
-        sha: the commit.
-        iteration: the iteration that names it; 0 when a branch does.
+        sha: the SHA of the commit.
+        iteration: the number of the iteration that names the commit; 0 when a branch does.
         branch: the branch with this tip; "" when an iteration names the commit.
-        method: how the commit itself was found on the trunk.
+        method: how the commit itself was found on the trunk; "" before it was looked for.
     """
 
     sha: str
@@ -107,8 +107,9 @@ class TrunkWork(Frozen):
     """Some work on the trunk.
 
     Attributes:
-        commit: the commit of the trunk that has all of it.
-        also: another SHA by which messages may name it, as of the commit before a squash; or "".
+        commit: the commit of the trunk that has all of the work.
+        also: another SHA by which messages may name the work, as of the commit before a squash;
+            "" for none.
     """
 
     commit: str
@@ -116,7 +117,7 @@ class TrunkWork(Frozen):
 
     @property
     def key(self) -> str:
-        """The name under which answers about it are kept."""
+        """The name under which answers about the work are kept."""
         if self.also == self.commit:
             return f"{self.commit} "
         return f"{self.commit} {self.also}"
@@ -126,11 +127,11 @@ class TakenBack(Frozen):
     """The commit that took landed work back.
 
     Attributes:
-        by: its SHA.
-        lines: how many lines of code it took, or restored where the work only removed lines; of
-            work without code, lines of text.
-        of: how many of these the work added, or removed.
-        seconds: from the work's commit to this one.
+        by: the SHA of that commit.
+        lines: how many of the work's lines of code it took, or of lines of text where the work has
+            no code. Where the work only removed lines, how many of these it restored.
+        of: how many such lines the work added, or where it only removed lines, removed.
+        seconds: from the work's commit to this one, at least 0.
         said: whether its message says that it undoes something.
         subject: its subject.
     """
@@ -154,14 +155,20 @@ class TakenBack(Frozen):
 
 
 class CameBack(Frozen):
-    """Work that was taken back in ``by`` and is there again since ``back_in``, both SHAs."""
+    """Work that was undone in the commit ``by`` and came again in ``back_in``, both SHAs."""
 
     by: str
     back_in: str
 
 
 class PartlyReverted(Frozen):
-    """Work of which a commit says that it reverts it, and reverts ``lines`` of its ``of`` lines."""
+    """A commit, by its SHA, that says that it reverts work, and inverts only a part of that.
+
+    Attributes:
+        by: the SHA of the commit.
+        lines: how many of the work's lines it inverts, too few for a revert.
+        of: how many lines the work added or removed.
+    """
 
     by: str
     lines: int
@@ -169,13 +176,15 @@ class PartlyReverted(Frozen):
 
 
 class Undone(Frozen):
-    """Whether landed work is still there, and what happened to it.
+    """Whether something undid landed work, and what.
 
     Attributes:
-        state: ``landed``, or what undid it: ``reverted`` or ``taken_back``.
-        taken_back: the commit that undid it, exactly where it is not ``landed``.
-        came_back: where it was undone and is there again.
-        partly_reverted: where a commit says that it reverts it, and does so in part.
+        state: ``reverted`` or ``taken_back``; ``landed`` where nothing undid the work, or where the
+            work came back.
+        taken_back: the commit that undid the work; None where the state is ``landed``.
+        came_back: how the work was undone and came back; None where it did not.
+        partly_reverted: the commit that says that it reverts the work and does so in part; None
+            without one, or where ``taken_back`` or ``came_back`` is set.
     """
 
     state: LandedState = "landed"
@@ -201,23 +210,25 @@ class Landing(Frozen):
     Attributes:
         rules: the rules under which the fact was found.
         trunk: where work lands.
-        field: the commit field of the entry, trimmed.
-        sha: the commit that it names.
+        field: the commit field of the entry, trimmed; "" where the landing is not of an entry.
+        sha: the commit that the entry names; None where git knows none by that name.
         found_by: how the work was found on the trunk, reverted or not, in a word of this module;
             "" when that is unknown.
         commit: the trunk commit that brought the work; None when no single one did.
-        merged_in: the merge that brought ``commit`` to the trunk's line of first parents.
-        reverted_by: the trunk commit that reverted the work.
-        undone: whether the work is still there; None under the reference's rules.
+        merged_in: the merge that brought ``commit`` to the mainline; None where ``commit`` is on
+            the mainline itself, or was found by another method than its ancestry.
+        reverted_by: the trunk commit that reverted the work; None where none did.
         whole: whether this holds for all that the commit contains, and not only for its own change.
-        tip: the commit that shows the landing of this one.
-        unknown: why it cannot be known; None when it is known.
-        lines: how many of the significant lines that it adds are in ``commit`` or ``part_of``,
-            else in any trunk commit at or after it; None where they were not looked for.
-        removed: whether ``lines`` are those that it removes, because it adds none.
+        tip: the commit that shows the landing of this one; None where none was needed.
+        unknown: why it cannot be known whether the work landed; None when it is known.
+        lines: how many of the significant lines that the commit ``sha`` adds are in ``commit`` or
+            ``part_of``, else in any trunk commit from when it was written on; None where the lines
+            were not looked for.
+        removed: whether ``lines`` counts the lines that ``sha`` removes, because it adds none.
         request: the number of the pull or merge request that brought ``commit`` or ``part_of``.
-        part_of: the trunk commit that it is part of, without enough of its lines.
+        part_of: the trunk commit that should have the work, but has too few of its lines.
         old_git: the version of git, where that was too old to try a merge.
+        undone: whether something undid the work, and what; None under the reference's rules.
     """
 
     rules: Rules
@@ -240,7 +251,7 @@ class Landing(Frozen):
 
     @property
     def taken_back_by(self) -> str | None:
-        """The trunk commit that took the work back without saying so."""
+        """The trunk commit that took the work back without saying so, or None without one."""
         undone = self.undone
         if undone and undone.taken_back and undone.state == "taken_back":
             return undone.taken_back.by
@@ -248,7 +259,7 @@ class Landing(Frozen):
 
     @property
     def undone_by(self) -> str | None:
-        """The trunk commit that reverted the work, or took it back."""
+        """The trunk commit that reverted the work or took it back, or None without one."""
         return self.reverted_by or self.taken_back_by
 
     @property
@@ -282,9 +293,10 @@ class Changed(Frozen):
         rules: the rules under which the fact was found.
         field: the commit field of the entry, trimmed.
         sha: the commit that it names.
-        files: the changed files by their new paths; the reference has them as git quotes them.
+        files: the new paths of the changed files; under the reference's rules as git quotes them.
         base: the commit that ``sha`` was compared with; "" for a first commit.
-        since: the earlier iteration with the commit ``base``; None when that is the first parent.
+        since: the number of the earlier iteration after which the change was measured; None when
+            ``base`` is the first parent.
         without_trunk: whether changes that came in from the trunk are left out.
         merge: whether the commit is a merge, compared with its first parent.
         unknown: why the files cannot be known; None also where they were not asked for.
@@ -308,7 +320,7 @@ class GitFacts(ABC):
 
     Attributes:
         rules: the rules under which facts are found.
-        trunk: where work lands, and how that was found out.
+        trunk: the branch on which work lands, and how that was found out.
         repository: the open repository.
     """
 
@@ -318,7 +330,10 @@ class GitFacts(ABC):
     _resolved: Mapping[str, str | None]
 
     def resolve(self, name: str) -> str | None:
-        """Return the SHA of a commit field, as written or trimmed, or None for no commit."""
+        """Return the SHA that a commit field of the log names, or None where it names no commit.
+
+        ``name`` is the field as written or trimmed.
+        """
         return self._resolved[name]
 
     def committed(self, name: str) -> int | None:
@@ -345,7 +360,8 @@ class GitFacts(ABC):
 
         Args:
             record: the iteration.
-            files: whether to ask git for the files; otherwise only the commit is filled in.
+            files: whether to ask git for the files. Otherwise only the commit is filled in, or why
+                it is not known.
         """
         field, sha = self._commit(record)
         if not field:
@@ -361,6 +377,6 @@ class GitFacts(ABC):
         """Return what an iteration with a known commit changed."""
 
     def _commit(self, record: IterationRecord) -> tuple[str, str | None]:
-        """Return the commit field of an entry, trimmed, and the SHA of the commit that it names."""
+        """Return the commit field of an entry, trimmed, and the SHA that it names, or None."""
         field = trim(record.commit)
         return field, self._resolved[field] if field else None

@@ -1,4 +1,4 @@
-"""The trunk on which lines are followed, and these lines, each by an id."""
+"""The trunk on which lines are followed, and the followed lines, each by an id."""
 
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Sequence
@@ -13,22 +13,23 @@ from .commit_history import CommitHistory
 DAY = 86_400
 
 LineIds: TypeAlias = list[int]
-"""The lines of a file from its top: the id of a followed line, 0 for any other one.
+"""The lines of a file from its top: the id of a followed line, 0 for any other line.
 
-What comes after the last followed line is left out.
+The list ends with the last followed line.
 """
 
 State: TypeAlias = dict[str, LineIds]
-"""The files with followed lines. A list in it is never changed, only replaced."""
+"""By path, the lines of the files with followed lines. A list is never changed, only replaced."""
 
 
 class Fate(NamedTuple):
     """What became of the lines that some work added.
 
     Attributes:
-        added: how many lines of code it added.
-        taken: for each line that is gone, the commits, merges aside, that took it.
-        taken_by: how many lines each commit took, merges too.
+        added: how many lines of code the work added.
+        taken: for each of these lines that is gone, the commits, merges aside, that took it. It is
+            empty for a line that only a merge lost.
+        taken_by: by SHA, how many of these lines the commit took, or as a merge lost.
     """
 
     added: int
@@ -40,18 +41,24 @@ class FollowedTrunk:
     """A trunk, and how work on it is followed.
 
     Attributes:
-        history: the lines of its commits.
+        history: the lines of the trunk's commits.
         graph: the trunk and what is off it.
-        commits: the commits of the trunk by SHA, newest first, with messages.
-        code_globs: the files in which lines count; none for all files of code.
-        horizon: within how many seconds a commit may take work back without saying so, and work
-            that was taken back may come back.
+        commits: the commits of the trunk by SHA, newest first.
+        code_globs: patterns of the files in which lines count; empty for all files of code.
+        horizon: within how many seconds after its landing a commit may take work back without
+            saying so. For so long after that, the work may come back.
     """
 
     def __init__(
         self, git: CommitHistory, code_globs: tuple[str, ...], horizon_days: float
     ) -> None:
-        """Take the history of the trunk, and the rules, the horizon in days."""
+        """Follow work by some rules.
+
+        Args:
+            git: the history of the trunk.
+            code_globs: as the attribute.
+            horizon_days: the horizon, in days.
+        """
         self.history = git.lines
         self.graph = git.graph
         self.commits = git.walk
@@ -68,9 +75,9 @@ class FollowedTrunk:
         return self.commits[commit].time or 0
 
     def end_of(self, commit: str) -> str | None:
-        """Return the commit of the mainline that ends the horizon of a commit of the trunk.
+        """Return the last mainline commit within the horizon of a commit of the trunk.
 
-        None where the trunk is not that old yet.
+        The horizon begins with the landing. None where the trunk's tip is still within it.
         """
         end = (self._git.landed_at(commit) or 0) + self.horizon
         if (self._git.tip_time or 0) < end:
@@ -78,14 +85,14 @@ class FollowedTrunk:
         return self._git.trunk_at(end)
 
     def until(self, commit: str) -> str:
-        """Return the commit of the mainline up to which work is followed: its horizon, or the tip.
+        """Return the last mainline commit of the horizon of work, or the tip if that comes first.
 
         ``commit`` is the commit of the trunk that has all of the work.
         """
         return self.end_of(commit) or self.graph.mainline[0]
 
     def end(self, work: str) -> int:
-        """Return the index on the mainline of the commit up to which some work is followed."""
+        """Return the mainline index of the last commit at which some work is followed."""
         return self.graph.mainline_index[self.until(work)]
 
 
@@ -94,9 +101,9 @@ class LinesOfCommit(msgspec.Struct):
 
     Attributes:
         works: how many works with these lines are still followed.
-        paths: the files that had some of them.
-        takers: by line id, the commits that took the line.
-        merges: by line id, the last merge in which the line was lost.
+        paths: the files that have or had some of these lines.
+        takers: by line id, the commits that took the line. On several branches several can.
+        merges: by line id, the last merge that lost the line, if no commit had taken it.
     """
 
     works: int = 0
@@ -109,25 +116,31 @@ class FollowedLines:
     """The followed lines of all works.
 
     Attributes:
-        commits: the lines of each commit that has some, while a work with them is followed.
-        owners: by line id, the commit that wrote the line; id 0 is not a line.
-        lost_sight: the commits of which a line was in a file that git could not compare.
+        commits: by SHA, the lines of each commit of a work, while the work is followed.
+        owners: by line id, the commit that wrote the line; "" for id 0, which is not a line.
+        lost_sight: the commits that git could not compare, or of which a line was in a file that it
+            could not compare.
     """
 
     def __init__(self, works: Iterable[Collection[str]]) -> None:
-        """Take the commits that wrote the lines of each work."""
+        """Begin without lines. ``works`` are the commits that write the lines of each work."""
         self.lost_sight: set[str] = set()
         self.commits = defaultdict[str, LinesOfCommit](LinesOfCommit)
-        for parts in works:
-            for commit in parts:
+        for commits in works:
+            for commit in commits:
                 self.commits[commit].works += 1
         self.owners = [""]
 
     def new(self, commit: str, path: str, counting: Sequence[bool]) -> LineIds:
-        """Return ids for the lines that a commit adds to a file.
+        """Return new ids for the lines that a commit adds to a file.
 
         The id of a line that does not count is 0, and so are all ids where the lines of the commit
         are not followed.
+
+        Args:
+            commit: the commit.
+            path: the file.
+            counting: for each line, whether it counts.
         """
         ids = [0] * len(counting)
         if commit not in self.commits:
@@ -140,7 +153,7 @@ class FollowedLines:
         return ids
 
     def moved(self, ids: LineIds, path: str) -> None:
-        """Note that lines are in another file now."""
+        """Note that lines are in the file ``path`` now. Ids may be 0."""
         for commit in {self.owners[line] for line in ids}:
             if commit in self.commits:
                 self.commits[commit].paths.add(path)
@@ -153,29 +166,32 @@ class FollowedLines:
                 lines.takers[line] = (*lines.takers.get(line, ()), commit)
 
     def lose(self, ids: Iterable[int], merge: str) -> None:
-        """Note that a merge has lines no more that one of its parents has, and that none took."""
+        """Note the lines that a merge lacks, that a parent of it has, and that no commit took.
+
+        Lines in ``ids`` that some commit took are skipped.
+        """
         for line in ids:
             lines = self.commits.get(self.owners[line])
             if lines and line not in lines.takers:
                 lines.merges[line] = merge
 
-    def drop(self, parts: Collection[str]) -> None:
-        """Forget the lines of commits that are not part of another work that is followed."""
-        for commit in parts:
+    def drop(self, commits: Collection[str]) -> None:
+        """Stop following a work with some commits. Lines that no other followed work has go."""
+        for commit in commits:
             self.commits[commit].works -= 1
             if not self.commits[commit].works:
                 del self.commits[commit]
 
-    def of(self, parts: Collection[str], state: State) -> set[int]:
-        """Return the ids of the lines of some commits that a state has."""
-        commits = frozenset(parts)
+    def of(self, commits: Collection[str], state: State) -> set[int]:
+        """Return the ids of the lines in a state that some commits wrote."""
+        writers = frozenset(commits)
         paths = set()
-        for commit in parts:
+        for commit in commits:
             paths |= self.commits[commit].paths
 
         ids = set()
         for path in paths:
             for line in state.get(path, ()):
-                if self.owners[line] in commits:
+                if self.owners[line] in writers:
                     ids.add(line)
         return ids

@@ -36,7 +36,7 @@ _RELEASE_LINE = re.compile(
 )
 _BRANCH_OR_TAG = re.compile("refs/(?:heads|tags|remotes)/")
 PLACE = re.compile("refs/(?:heads|tags|remotes/[^/]+)/")
-"""What comes before the name of a branch or tag in its full name, the remote too."""
+"""What comes before the name of a branch or tag in its full name, with the name of its remote."""
 
 
 class Holder(NamedTuple):
@@ -45,7 +45,7 @@ class Holder(NamedTuple):
     Attributes:
         name: its name for people, such as ``v1.0.1`` or ``upstream/main``.
         tip: the SHA of its newest commit.
-        is_release: whether it is the tag of a version or a release line.
+        is_release: whether it is the tag of a version or the branch of a release line.
     """
 
     name: str
@@ -54,9 +54,9 @@ class Holder(NamedTuple):
 
 
 def _release_holders(branches: Branches, trunk: str) -> list[Holder]:
-    """Return the tags, the release lines and the default branches of other remotes.
+    """Return all tags, the release lines, and the default branches of other remotes.
 
-    Releases come first.
+    Version tags and release lines come first. Each kind is in the order of full names.
 
     Args:
         branches: the branches of a repository.
@@ -81,7 +81,7 @@ def _release_holders(branches: Branches, trunk: str) -> list[Holder]:
 
 
 class CommitOffTrunk(NamedTuple):
-    """A commit off the trunk: its parents, and what holds it."""
+    """A commit off the trunk: the SHAs of its parents, and the first holder that has it."""
 
     parents: tuple[str, ...]
     holder: Holder
@@ -112,10 +112,16 @@ def commits_held(
 
 
 class HeldWork:
-    """The work that is not on the trunk, and that releases or other remotes have."""
+    """The work that is not on the trunk, and that tags, release lines or other remotes have."""
 
     def __init__(self, history: LineHistory, branches: Branches, trunk: Trunk) -> None:
-        """Take the lines of a repository, its branches, and the one on which work lands."""
+        """Look at one repository.
+
+        Args:
+            history: the lines of the repository.
+            branches: the branches of the repository.
+            trunk: the branch on which work lands.
+        """
         self._history = history
         self._repository = history.repository
         self._holders = _release_holders(branches, trunk.ref)
@@ -123,7 +129,11 @@ class HeldWork:
         self._taken_back_in = cache(self._read_taken_back)
 
     def with_releases(self, landings: Sequence[Landing]) -> list[Landing]:
-        """Return landings, of which those that are not on the trunk may be on a release."""
+        """Return the same landings, in their order, decided again where work is not on the trunk.
+
+        The work landed in a release that has its commit and does not take it back. Where a holder
+        has the commit otherwise, or has half of its lines, it is unknown whether the work landed.
+        """
         decided = {}
         for landing in landings:
             sha = landing.sha
@@ -138,7 +148,10 @@ class HeldWork:
         return [decided.get(landing.sha or "", landing) for landing in landings]
 
     def _where(self, sha: str, landing: Landing) -> Landing:
-        """Return the landing of a commit that is not on the trunk, by what holds it."""
+        """Return the landing of a commit that is not on the trunk, by the holder that has it.
+
+        Without a holder it stays as it is.
+        """
         if sha not in self._held:
             return landing
         holder = self._held[sha].holder
@@ -148,16 +161,16 @@ class HeldWork:
 
     @property
     def tips(self) -> list[str]:
-        """The newest commits of the releases and other remotes, as far as the trunk lacks them."""
+        """The tips of tags, release lines and other remotes that the trunk does not contain."""
         return [holder.tip for holder in self._holders if holder.tip in self._held]
 
     @cached_property
     def _held(self) -> dict[str, CommitOffTrunk]:
-        """The commits off the trunk that a release or another remote has, by their SHAs."""
+        """The commits off the trunk that any of the holders has, by their SHAs."""
         return commits_held(self._repository, self._holders, self._trunk.commit or "")
 
     def _read_taken_back(self, holder: Holder) -> set[str]:
-        """Return the commits of a holder of which another one says that it takes them back."""
+        """Return the commits of a holder that another commit of the holder says it takes back."""
         shas = [sha for sha, commit in self._held.items() if commit.holder == holder]
         commits = named_commits(self._repository, shas)
         index = TakenBackIndex((sha, commit.message) for sha, commit in commits.items())
@@ -170,7 +183,10 @@ class HeldWork:
         return taken_back
 
     def _with_half_of_lines(self, shas: Sequence[str]) -> dict[str, Holder]:
-        """Return, by commit, what has half of the lines that it adds, as after a squash."""
+        """Return, by commit, the holder with half of the lines that it adds, as after a squash.
+
+        It is that of the commit with most of the lines. Commits without such a holder are left out.
+        """
         if not shas or not self._held:
             return {}
 
@@ -188,7 +204,7 @@ class HeldWork:
 
 
 def own_changes(commits: Mapping[str, Commit | CommitOffTrunk]) -> list[CommitPair]:
-    """Return commits, merges aside, each with its parent."""
+    """Return commits, without merges, each paired with its parent."""
     changed = []
     for sha, commit in commits.items():
         if len(commit.parents) < 2:
@@ -203,6 +219,13 @@ def _held_by(
     found_by: str = "",
     unknown: Unknown | None = None,
 ) -> Landing:
-    """Return a landing with what a holder says instead: that it has the commit, or may have."""
+    """Return a landing as it is by a holder that has the commit, or may have its lines.
+
+    Args:
+        holder: the holder, of which the tip shows it.
+        landing: the landing so far.
+        found_by: how the work was found; "" where it is unknown whether it landed.
+        unknown: why that is unknown; None where the work landed.
+    """
     tip = Tip(holder.tip, branch=holder.name)
     return replace(landing, found_by=found_by, unknown=unknown, tip=tip)

@@ -7,31 +7,32 @@ from typing import NamedTuple, TypeAlias
 from .patches import Patch
 
 Counts = Callable[[str], bool]
-"""Says of a path whether its lines count."""
+"""Says of a path whether the lines of its file count."""
 
 LinesByFile: TypeAlias = dict[str, Counter[int]]
-"""The keys of lines by the path of their file, each as often as it is there."""
+"""By the path of a file, the keys of lines in it, and how often each is there."""
 
-_EXACT = 0.95  # share of all that a commit changed that makes it an exact inverse
+_EXACT = 0.95  # the least fraction of what a commit changes that inverts work, in an exact inverse
 WHOLE = 0.9
-"""The share of the work that has to be undone."""
+"""The least fraction of the work that is undone where nearly all of it is."""
 
 HALF = 0.5
-"""The share of its text, of its files, or of what comes back."""
+"""The least fraction where half is enough: of text, of files, or of what comes back."""
 
 
 class Inversion(NamedTuple):
     """How much of a work's lines another commit inverts.
 
-    Only lines that say something count.
+    Only lines that say something count, in files that count.
 
     Attributes:
-        added: lines that the work added.
-        removed: lines that the work removed.
-        changed: all lines that the other commit adds or removes.
-        took_from: the files from which it took lines, by their paths before it.
-        taken: the keys of the lines that it took, each as often as it did, by the work's files.
-        restored: the keys of the lines that it added again, by the work's files.
+        added: how many lines the work added.
+        removed: how many lines the work removed.
+        changed: how many lines the other commit adds or removes in all.
+        took_from: the paths, before the other commit, of the files from which it took lines.
+        taken: the lines of the work that the other commit took, by path after the work.
+        restored: the lines that the work removed and the other commit added again, by path before
+            the work.
     """
 
     added: int
@@ -43,12 +44,15 @@ class Inversion(NamedTuple):
 
     @property
     def took(self) -> int:
-        """How many of the lines added the other commit removes and adds nowhere again."""
+        """How many of the lines that the work added the other commit took.
+
+        It removes them and adds them nowhere again. Lines that the work moved it may add again.
+        """
         return _count(self.taken)
 
     @property
     def back(self) -> int:
-        """How many of the lines removed the other commit adds again."""
+        """How many of the lines that the work removed the other commit adds again."""
         return _count(self.restored)
 
     @property
@@ -58,22 +62,25 @@ class Inversion(NamedTuple):
 
     @property
     def inverted(self) -> int:
-        """How many of them are inverted."""
+        """How many of the lines that the work added or removed the other commit inverts."""
         return self.took + self.back
 
     @property
     def share(self) -> float:
-        """The share of the work's lines that is inverted, 0 to 1, or 0 for work without lines."""
+        """The fraction of the work's lines that is inverted, from 0 to 1, or 0 without lines."""
         return self.inverted / self.lines if self.lines else 0.0
 
     @property
     def is_whole(self) -> bool:
-        """Whether nearly all that the work added is gone, and what it removed is there."""
+        """Whether nearly all that the work added is gone, and nearly all that it removed is there.
+
+        So it is for work without lines.
+        """
         return self.took >= WHOLE * self.added and self.back >= WHOLE * self.removed
 
     @property
     def is_exact(self) -> bool:
-        """Whether the other commit does next to nothing else."""
+        """Whether the other commit does next to nothing but invert the work."""
         return self.inverted >= _EXACT * self.changed
 
 
@@ -82,7 +89,12 @@ def _everything(_: str) -> bool:
 
 
 class _ChangedLines(NamedTuple):
-    """The keys of the lines that a patch adds, by the new paths, and removes, by the old ones."""
+    """The lines that a patch changes.
+
+    Attributes:
+        added: the lines that it adds, by the new paths of their files.
+        removed: the lines that it removes, by the old paths of their files.
+    """
 
     added: LinesByFile
     removed: LinesByFile
@@ -102,7 +114,13 @@ def _changed_lines(patch: Patch, counts: Counts = _everything) -> _ChangedLines:
 
 
 def inversion(work: Patch, other: Patch, counts: Counts = _everything) -> Inversion:
-    """Return how much of a work's patch another patch inverts, in files that ``counts`` accepts."""
+    """Return how much of a work's patch another patch inverts.
+
+    Args:
+        work: what the work changes.
+        other: what the other commit changes.
+        counts: says of a path whether the lines of its file count; all do if it is left out.
+    """
     work_added, work_removed = _changed_lines(work, counts)
     other_added, other_removed = _changed_lines(other, counts)
 
@@ -135,9 +153,19 @@ def inversion(work: Patch, other: Patch, counts: Counts = _everything) -> Invers
 
 
 def _best_match(path: str, lines: Counter[int], files: LinesByFile) -> str | None:
-    """Return the file of the same path, or the one that has more than half of some lines.
+    """Return the path of the file to compare a file with, or None without one.
 
-    Files that look alike share up to half of their lines: ``return 1``.
+    That is, in this order
+
+    - the file with the same path, if it has half of the lines;
+    - the file with most of the lines, if it has more than half: up to half is in any two files that
+      look alike, such as ``return 1``;
+    - the file with the same path.
+
+    Args:
+        path: the path of the file.
+        lines: the lines of the file.
+        files: the files to choose from.
     """
     if path in files and (lines & files[path]).total() * 2 >= lines.total():
         return path
@@ -149,7 +177,7 @@ def _best_match(path: str, lines: Counter[int], files: LinesByFile) -> str | Non
 
 
 def _count(files: LinesByFile) -> int:
-    """Return how many lines all files have together."""
+    """Return how many lines all files have together, each as often as it is there."""
     return sum(lines.total() for lines in files.values())
 
 
@@ -162,12 +190,12 @@ def _sum(files: LinesByFile) -> Counter[int]:
 
 
 def does_again(patch: Patch, inverted: Inversion) -> bool:
-    """Return whether a patch does again at least half of what was undone.
+    """Return whether a patch does again at least half of what was undone, if anything was.
 
     Args:
         patch: what a commit changes.
-        inverted: what was undone of some work: lines that were taken are to be added again, those
-            that were restored to be removed again.
+        inverted: what was undone of some work. The patch does it again where it adds lines that
+            were taken, or removes lines that were restored.
     """
     lines = _changed_lines(patch)
     again = _common(inverted.taken, lines.added) + _common(
@@ -184,8 +212,8 @@ def put_back(patches: Iterable[Patch], taken: LinesByFile) -> int | None:
         taken: the keys of the lines in question, by file.
 
     Returns:
-        How many; None where a patch adds half of the lines or more, beyond those that earlier
-        patches removed. It then moves or copies them.
+        How many lines; None where one patch adds at least half of ``taken`` beyond what earlier
+        patches removed. That patch moves or copies the lines.
     """
     half = HALF * _count(taken)
     missing = 0
@@ -201,7 +229,10 @@ def put_back(patches: Iterable[Patch], taken: LinesByFile) -> int | None:
 
 
 def has_content_of(patch: Patch, work: Patch) -> bool:
-    """Return whether a patch gives at least half of the files of some work their content again."""
+    """Return whether at least half of a work's files have their content of the work after a patch.
+
+    False for work without files.
+    """
     after = {(file.path, file.new_blob) for file in patch}
     again = [file for file in work if (file.path, file.new_blob) in after]
     return bool(work) and len(again) >= HALF * len(work)
@@ -215,7 +246,7 @@ def _common(files: LinesByFile, others: LinesByFile) -> int:
 def _common_lines(
     files: LinesByFile, others: LinesByFile
 ) -> Iterator[tuple[str, str, Counter[int]]]:
-    """Yield each file that has a best match among others, that one, and the lines of both."""
+    """Yield each file with a best match: its path, that of the match, and the lines of both."""
     for path, lines in files.items():
         match = _best_match(path, lines, others)
         if match is not None:

@@ -1,6 +1,6 @@
 """A temporary repository in which git compares and merges the user's commits.
 
-It tells which commits of the trunk make the same change as others do.
+With it, :func:`same_changes` finds the commits of the trunk that make the same change as others.
 """
 
 import contextlib
@@ -64,13 +64,13 @@ _CONFLICT = 1  # exit status
 
 @contextlib.contextmanager
 def isolated_repository(repository: GitRepository, sha: str) -> Iterator[Git]:
-    """Give a temporary bare repository that has the objects of another one.
+    """Give a temporary bare repository that has the objects of another repository.
 
     The user's configuration and hooks do not apply in it.
 
     Args:
-        repository: the one with the objects.
-        sha: the name of any of these, which shows what they are named by.
+        repository: the repository with the objects.
+        sha: the full id of any object, which shows whether ids are SHA-1 or SHA-256.
 
     Raises:
         GitError: the temporary folder cannot be made.
@@ -101,7 +101,7 @@ def isolated_repository(repository: GitRepository, sha: str) -> Iterator[Git]:
 
 
 def git_version(git: Git) -> tuple[int, int]:
-    """Return the version of git, as ``(2, 39)``."""
+    """Return the version of git, as ``(2, 39)``, or ``(0, 0)`` where git does not say it."""
     match = _VERSION.match(git.ask("version").stdout)
     if not match:
         return (0, 0)
@@ -109,9 +109,7 @@ def git_version(git: Git) -> tuple[int, int]:
 
 
 def merged_trees(isolated: Git, tip: str, shas: Sequence[str]) -> dict[str, str]:
-    """Return the tree that merging each commit into another one would make.
-
-    Git before 2.38 can make none of them.
+    """Return the tree that merging each commit into ``tip`` would make.
 
     Args:
         isolated: a repository with the commits.
@@ -119,7 +117,8 @@ def merged_trees(isolated: Git, tip: str, shas: Sequence[str]) -> dict[str, str]
         shas: the commits to merge, each on its own.
 
     Returns:
-        The id of the tree by commit; "" for a conflict. Commits that git cannot merge are left out.
+        By commit, the id of the tree, or "" for a conflict. Commits that git cannot merge are left
+        out: with git before 2.38, all of them.
     """
     version = git_version(isolated)
 
@@ -139,7 +138,10 @@ def merged_trees(isolated: Git, tip: str, shas: Sequence[str]) -> dict[str, str]
 def _merged_one_by_one(
     isolated: Git, tip: str, shas: Sequence[str]
 ) -> dict[str, str] | None:
-    """Return the same as :func:`merged_trees`, or None where git fails at one of the commits."""
+    """Return by commit the id of the merged tree, or "" for a conflict.
+
+    None where git fails at one of the commits.
+    """
     trees = {}
     for sha in shas:
         answer = isolated.ask(*_MERGE_TREE, "-z", tip, sha)
@@ -174,11 +176,12 @@ def _parse_merges(output: bytes) -> Iterator[str]:
 
 
 class SameChanges(NamedTuple):
-    """Which trunk commits make the same changes.
+    """Which trunk commits make the same changes as some pairs.
 
     Attributes:
-        commits: the trunk commits with the same patch as each pair, newest first.
-        unknown: the commits of pairs that git cannot compare.
+        commits: by pair, the trunk commits with the same patch, newest first. A pair without a
+            trunk commit that changes the same files in the same way is missing.
+        unknown: the commits of pairs for which git could not compare all such trunk commits.
     """
 
     commits: dict[CommitPair, list[str]]
@@ -198,8 +201,9 @@ def same_changes(
         repository: an open repository.
         graph: the trunk and what is off it.
         isolated: a temporary repository with the same objects.
-        wanted: the pairs to look for, by commits off the trunk.
-        changed: which files changed over each pair.
+        wanted: by commit off the trunk, the pairs to look for.
+        changed: which files changed over each pair. Pairs without an answer, or without a change,
+            are not looked for.
     """
     pairs = [pair for pair in chain.from_iterable(wanted.values()) if changed.get(pair)]
     if not pairs:
@@ -234,9 +238,9 @@ def same_changes(
 
 
 def patch_ids(isolated: Git, pairs: Iterable[CommitPair]) -> dict[CommitPair, str]:
-    """Return the digest of the patch of each pair, equal where ``git patch-id`` is.
+    """Return the digest of the patch of each pair. Digests are equal where ``git patch-id`` is.
 
-    Pairs that git cannot compare are left out.
+    A pair that git cannot compare is left out. Its batch fails, and is asked again in halves.
     """
 
     def ask(batch: Sequence[CommitPair]) -> Mapping[CommitPair, str]:
@@ -248,9 +252,10 @@ def patch_ids(isolated: Git, pairs: Iterable[CommitPair]) -> dict[CommitPair, st
 
 
 def _digests_of_patches(lines: Iterable[bytes]) -> Iterator[str]:
-    """Yield a digest of the patch under each header.
+    """Yield a digest of the patch under each header, which is a commit.
 
-    The header of a hunk says how many lines it has, so that none of them can pass for a header.
+    White space does not count. The header of a hunk says how many lines the hunk has, so none of
+    these can pass for a header.
     """
     digest = blake2b(digest_size=16)
     has_header = False

@@ -8,7 +8,7 @@ from .line_history import LineHistory
 
 _KEPT_NAME = b"landings"
 _NOT_HERE = {Unknown.OBJECTS, Unknown.HISTORY, Unknown.FILES}
-"""What is unknown for want of objects, which git may fetch at any time."""
+"""Why a landing is unknown for want of objects, which git may fetch at any time."""
 
 
 def kept_landings(
@@ -17,15 +17,17 @@ def kept_landings(
     commits: object,
     weigh: Callable[[], LandingBySha],
 ) -> LandingBySha:
-    """Return the landings that the store has, or those that ``weigh`` returns, and keep them.
+    """Return the landings that the store has, or else those that ``weigh`` returns, and keep these.
 
-    Those that git may answer another time are not kept, nor are those of other branches.
+    None are kept where git may answer about one of them another time. What was kept for another
+    state of the branches goes.
 
     Args:
-        history: keeps them, for one repository.
-        branches: all branches that the landings depend on, with their tips.
+        history: the lines of the repository, which can keep answers about it.
+        branches: all branches that the landings depend on, with their tips. ``repr`` has to show
+            every difference, here and in ``commits``.
         commits: the commits in question.
-        weigh: finds the landings.
+        weigh: finds the landings, by SHA.
     """
     state = _digest(branches)
     question = _digest(commits)

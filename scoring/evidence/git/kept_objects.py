@@ -21,12 +21,14 @@ _START_LENGTH = 64  # bytes of a loose object that are read, to see what it is
 
 
 class ObjectStamps(NamedTuple):
-    """Stamps for what is kept of the objects of a repository, which never change.
+    """Stamps for what is kept of the objects of a repository.
 
     Attributes:
-        objects: another one after a file of objects was lost or packed, or got other rights.
-        commits: another one also after a loose commit or tag came.
-        newest: when a file of objects last came or changed, in nanoseconds since 1970.
+        objects: a stamp that changes after a file of objects was lost, packed, resized or got other
+            rights.
+        commits: a stamp that also changes after a loose commit or tag came.
+        newest: when a file of objects last came or changed, in nanoseconds since 1970; 0 without
+            any file.
     """
 
     objects: bytes
@@ -35,7 +37,13 @@ class ObjectStamps(NamedTuple):
 
 
 class _KnownObjects(Frozen):
-    """The two stamps in the store, and the names of the files for which they hold."""
+    """What the store has of a repository.
+
+    Attributes:
+        objects: as :attr:`ObjectStamps.objects`.
+        commits: as :attr:`ObjectStamps.commits`.
+        files: the names of the files for which both stamps hold, as :attr:`_ObjectFile.name`.
+    """
 
     objects: bytes
     commits: bytes
@@ -46,8 +54,8 @@ class _ObjectFile(NamedTuple):
     """A loose object, or a file of a pack.
 
     Attributes:
-        name: its name with its size and mode.
-        path: where it is.
+        name: the end of its folder's path, its name, its size and its mode, as one text.
+        path: its whole path.
         changed: when it came or changed, in nanoseconds since 1970.
     """
 
@@ -92,9 +100,12 @@ def object_stamps(
 
 
 def may_change(repository: Path) -> bool:
-    """Return whether what git says of objects may change.
+    """Return whether what git says of the same objects may change.
 
-    Replacements, grafts, and the end of a shallow clone change it.
+    It may in a repository that has replacements, grafts or the end of a shallow clone.
+
+    Args:
+        repository: the directory that all its work trees share.
     """
     with suppress(OSError):
         if b" refs/replace/" in (repository / "packed-refs").read_bytes():
@@ -103,7 +114,7 @@ def may_change(repository: Path) -> bool:
 
 
 def _files_of_objects(objects: Path) -> Iterator[_ObjectFile]:
-    """Yield the files of objects, here and where some are borrowed."""
+    """Yield the loose objects and packs in a folder of objects, and where it borrows some."""
     for folder in folders_of_objects(objects):
         with suppress(OSError):
             for name in os.listdir(folder):
@@ -114,7 +125,7 @@ def _files_of_objects(objects: Path) -> Iterator[_ObjectFile]:
 
 
 def _files_in(folder: str, endings: str | tuple[str, ...]) -> Iterator[_ObjectFile]:
-    """Yield the files in a folder with one of some endings."""
+    """Yield the files in a folder with one of some endings. Temporary files are left out."""
     with suppress(OSError), os.scandir(folder) as entries:
         for entry in entries:
             is_temporary = entry.name.startswith("tmp_")
@@ -125,7 +136,7 @@ def _files_in(folder: str, endings: str | tuple[str, ...]) -> Iterator[_ObjectFi
 
 
 def _is_commit(path: str) -> bool:
-    """Return whether a file is a loose commit or tag."""
+    """Return whether a file is a loose commit or tag. A file that cannot be read is neither."""
     try:
         with open(path, "rb", buffering=0) as f:
             start = zlib.decompressobj().decompress(

@@ -11,22 +11,22 @@ from typing import TypeVar
 from scoring.errors import GitError, TooLargeError, Warn, silent
 
 TIME_LIMIT = 600
-"""The most seconds of processor time that one git may take, also when nobody waits for it."""
+"""The most seconds of processor time that one git may take, also after da-score has ended."""
 
 MEMORY_LIMIT = 256 << 20
 """The most bytes of memory that git may take to compare commits, where the system can limit it."""
 
 HISTORY_MEMORY_LIMIT = 4 << 30
-"""The same for all else, as for a whole history."""
+"""The most bytes of memory that git may take for all else, as for a whole history."""
 
 SECONDS_WITHOUT_WORD = 10
-"""After so many seconds of waiting for git, all questions together, one line says so."""
+"""After more seconds of waiting for git, over all questions, one line says so."""
 
 SECONDS_TO_LOSE = 10
-"""Seconds that all questions which git then cannot answer may take, before it is asked no more."""
+"""Seconds that may go to questions that git cannot answer. After more it is asked no others."""
 
 MOST_FAILURES = 16
-"""Questions that fail alone before the rest of a batch stays unanswered."""
+"""How many single questions may fail before all further ones stay unanswered."""
 
 _MEMORY_PER_BYTE = 4  # that git takes to read a history, for each byte of a pack
 
@@ -38,7 +38,8 @@ class GitTime:
     """The time that git takes in one repository.
 
     Attributes:
-        warn: takes a line about it, once of each kind.
+        warn: is called with a line of text when git takes too long: at most once for waiting, and
+            once for time that was lost.
     """
 
     def __init__(self) -> None:
@@ -49,12 +50,15 @@ class GitTime:
 
     @property
     def is_used_up(self) -> bool:
-        """Whether git took so long for nothing that it is asked no more questions that may fail."""
+        """Whether git lost so much time that it is asked no more questions that may fail."""
         return self._lost > SECONDS_TO_LOSE
 
     @property
     def has_failed(self) -> bool:
-        """Whether git left a question unanswered that it may answer another time."""
+        """Whether git left a question unanswered that it may answer another time.
+
+        That a commit is too large does not change, and does not count.
+        """
         return self._has_failed or self.is_used_up
 
     @contextmanager
@@ -81,7 +85,12 @@ class GitTime:
             raise
 
     def lose(self, seconds: float, error: GitError | None = None) -> None:
-        """Count the time of a question that git could not answer, and why, where that is known."""
+        """Count the time of a question that git could not answer.
+
+        Args:
+            seconds: how long git took for the question.
+            error: why git could not answer; None where that is not known.
+        """
         was_used_up = self.is_used_up
         self._lost += seconds
         if not isinstance(error, TooLargeError):
@@ -99,15 +108,16 @@ def ask_in_batches(
     git_time: GitTime,
     most_failures: int = MOST_FAILURES,
 ) -> dict[Question, Reply]:
-    """Return the answers to all questions that have one.
+    """Return the answers by question. A question without an answer is left out.
 
     Args:
         ask: answers a batch of questions, or returns None or raises GitError when the batch fails.
             A batch that fails is asked again in halves, so that one bad question costs only its
             own answer.
         questions: what to ask; doubles are asked once.
-        git_time: what counts the time of batches that fail, after which the rest stays unanswered.
-        most_failures: failures of single questions after which the rest stays unanswered.
+        git_time: counts the time of batches that fail. Once it is used up, all further questions
+            stay unanswered.
+        most_failures: after so many failures of single questions all further ones stay unanswered.
     """
     answers: dict[Question, Reply] = {}
     everything = list(dict.fromkeys(questions))
@@ -135,7 +145,12 @@ def ask_in_batches(
 
 
 def limit_process(process: int, memory: int) -> None:
-    """Limit what a process that has just started may take, if the system can."""
+    """Limit what a process that has just started may take, on Linux.
+
+    Args:
+        process: its id.
+        memory: the most bytes of memory. The processor time is limited to :data:`TIME_LIMIT`.
+    """
     if sys.platform != "linux":
         return
     limits = {resource.RLIMIT_DATA: memory, resource.RLIMIT_CPU: TIME_LIMIT}
@@ -145,7 +160,11 @@ def limit_process(process: int, memory: int) -> None:
 
 
 def memory_for_history(objects: Path) -> int:
-    """Return how many bytes of memory git may take for a history, by the size of its packs."""
+    """Return how many bytes of memory git may take for a history, by the size of its packs.
+
+    Args:
+        objects: the folder with the objects of the repository.
+    """
     if (objects / "info/alternates").exists():  # the packs are elsewhere
         return HISTORY_MEMORY_LIMIT
 

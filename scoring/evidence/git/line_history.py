@@ -52,11 +52,11 @@ _DECODER = msgspec.msgpack.Decoder(Patch)
 
 
 class ReadablePatch(NamedTuple):
-    """What changes, as far as this clone has the files.
+    """What changes over a pair of commits, as far as this clone has the files.
 
     Attributes:
         patch: the changes of the files that could be read.
-        is_whole: whether these are all.
+        is_whole: whether these are all files that changed.
     """
 
     patch: Patch
@@ -79,9 +79,12 @@ class LineHistory:
         cache_dir: Path | None = None,
         warn: Warn = silent,
     ) -> None:
-        """Take an open repository, where to keep what is read, and a taker of warnings.
+        """Read lines of one repository.
 
-        Without ``cache_dir`` nothing is kept.
+        Args:
+            repository: the open repository.
+            cache_dir: where to keep what is read; None keeps nothing.
+            warn: is called with a line of text about the first pair that git cannot compare.
         """
         self.repository = repository
         self._cache_dir = cache_dir
@@ -93,10 +96,10 @@ class LineHistory:
         self._unreadable = 0
 
     def patches(self, pairs: Sequence[CommitPair]) -> Iterator[Patch | None]:
-        """Yield what changes from the second to the first commit of each pair, in their order.
+        """Yield what changes from the base to the commit of each pair, in the order of the pairs.
 
-        A pair that git cannot compare, as a partial clone lacks a file, is None. One warning
-        says so.
+        A pair that git cannot compare, as where a partial clone lacks a file, gives None. The first
+        such pair is warned of.
         """
         for first in range(0, len(pairs), _CHUNK):
             yield from self._chunk(pairs[first : first + _CHUNK])
@@ -104,7 +107,10 @@ class LineHistory:
     def readable_patches(
         self, pairs: Sequence[CommitPair]
     ) -> Iterator[ReadablePatch | None]:
-        """Yield the same, without the files that this clone lacks, as it may lack large ones."""
+        """Yield what changes over each pair, in their order, in the files that this clone has.
+
+        A pair of which no file can be read gives None. A partial clone may lack large files.
+        """
         for pair, patch in zip(pairs, self.patches(pairs), strict=True):
             if patch is not None:
                 yield ReadablePatch(patch, is_whole=True)
@@ -112,7 +118,11 @@ class LineHistory:
                 yield self._without_missing_files(pair)
 
     def _without_missing_files(self, pair: CommitPair) -> ReadablePatch | None:
-        """Return what changes in the files that are here, or None where none of them is."""
+        """Return what changes over a pair in the files that are here, or None for nothing.
+
+        It is None too after :data:`_MOST_PARTLY_READ` such pairs, or :data:`_MOST_UNREADABLE` in
+        vain.
+        """
         if (
             self._partly_read >= _MOST_PARTLY_READ
             or self._unreadable >= _MOST_UNREADABLE
@@ -143,24 +153,30 @@ class LineHistory:
         return ReadablePatch(patch, is_whole=False)
 
     def patch(self, pair: CommitPair) -> Patch | None:
-        """Return what changes from the second to the first commit, or None where git cannot say."""
+        """Return what changes from the base to the commit, or None where git cannot say."""
         return next(self.patches([pair]))
 
     def files(self, pairs: Sequence[CommitPair]) -> Iterator[Patch | None]:
-        """Yield which files change from the second to the first commit of each pair, without lines.
+        """Yield which files change over each pair, in the order of the pairs, without lines.
 
-        A pair that git cannot compare is None, as in :meth:`patches`.
+        A pair that git cannot compare gives None.
         """
         return self._read(pairs, _OPTIONS)
 
     def file_made_of(
         self, pair: CommitPair, sources: Sequence[str], path: str
     ) -> FilePatch | None:
-        """Return what one new file was made of.
+        """Return the patch of one new file against the file that it was made of, or None.
 
-        Only ``sources``, files that are gone, are looked at.
+        None means that it was made of none of the sources.
 
-        None where it was made of none of them.
+        Args:
+            pair: the commit with the new file, and the base with the sources.
+            sources: paths of files that are gone.
+            path: the path of the new file.
+
+        Raises:
+            GitError: git cannot compare the commits.
         """
         names = [f":(top,literal){name}" for name in (*sources, path)]
         options = ("--diff-filter=R", pair.base, pair.commit, "--", *names)
@@ -170,15 +186,19 @@ class LineHistory:
     def own_patch(self, commit: str, parents: Sequence[str]) -> Patch | None:
         """Return what a commit changes of its own, or None where git cannot say.
 
-        That is the difference to its parent, or of a merge that to the clean merge of its two
-        parents. Where these conflict, or there are more than two, it is that to the first.
+        That is the difference to its parent, or for a merge the difference to the clean merge of
+        its two parents. Where these conflict, or there are more parents, it is the difference to
+        the first parent.
         """
         if len(parents) != 2:
             return self.patch(CommitPair.with_first_parent(commit, parents))
         return self._merge_patch(commit, *parents)
 
     def _read_merge(self, merge: str, first: str, second: str) -> Patch | None:
-        """Return what a merge changes against the clean merge of its parents, or else the first."""
+        """Return what a merge changes against the clean merge of its two parents.
+
+        Where these conflict, return what it changes against the first, or None where git cannot.
+        """
         with isolated_repository(self.repository, merge) as isolated:
             clean = merged_trees(isolated, first, [second]).get(second)
             if clean:
@@ -186,9 +206,9 @@ class LineHistory:
         return self.patch(CommitPair(merge, first))
 
     def text_added(self, pair: CommitPair) -> dict[str, list[bytes]]:
-        """Return the text of the lines added from the second to the first commit, by file.
+        """Return the text of the lines added from the base to the commit of a pair, by file.
 
-        It is asked of git each time. Nothing is added from a commit to no commit.
+        Git is asked each time, and nothing is kept. A pair without a commit, "", adds nothing.
 
         Raises:
             GitError: git cannot compare the commits.
@@ -205,7 +225,7 @@ class LineHistory:
 
     @cached_property
     def _stamp(self) -> bytes | None:
-        """The stamp for what is kept. None: nothing may be kept."""
+        """The stamp for what is kept, or None where nothing may be kept."""
         repository = self.repository.common_dir
         if self._cache_dir is None or may_change(repository):
             return None
@@ -213,12 +233,12 @@ class LineHistory:
         return stamps.objects if stamps else None
 
     def kept(self, name: bytes, value_type: type[Value]) -> Value | None:
-        """Return what was kept about the repository under a name, or None."""
+        """Return what was kept about the repository under a name, or None where nothing was."""
         with Store(self._cache_dir) as store:
             return store.get_value("git", self._key(name), self._stamp, value_type)
 
     def keep(self, name: bytes, value: object) -> None:
-        """Keep a value under a name, if git could answer all that it was asked until now."""
+        """Keep a value under a name, unless git left a question open that it may answer later."""
         if not self.repository.time.has_failed:
             with Store(self._cache_dir) as store:
                 store.put_value("git", self._key(name), self._stamp, value)
@@ -228,7 +248,10 @@ class LineHistory:
         return b"%b\0%b" % (bytes(self.repository.common_dir), name)
 
     def _chunk(self, pairs: Sequence[CommitPair]) -> Iterator[Patch | None]:
-        """Yield the patches of few pairs: from memory, from the store, or else from git."""
+        """Yield the patches of few pairs, or None for a pair that git cannot compare.
+
+        They come from memory, from the store, or else from git.
+        """
         if all(pair in self._recent for pair in pairs):
             yield from [self._recent[pair] for pair in pairs]
             return
@@ -251,7 +274,7 @@ class LineHistory:
                 yield patches[pair]
 
     def _keep_patch(self, store: Store, key: bytes, patch: Patch | None) -> None:
-        """Put a patch into the store, unless it is not known or too large."""
+        """Put a patch into the store, unless it is None or too large."""
         if patch is None:
             return
         # a path of a file need not be UTF-8
@@ -261,7 +284,7 @@ class LineHistory:
                 store.put("lines", key, self._stamp, value)
 
     def _remember(self, pair: CommitPair, patch: Patch | None) -> None:
-        """Hold a patch for the next question. When they become too large, the oldest ones go."""
+        """Hold a patch in memory. While the patches there take too much, the oldest ones go."""
         if patch is None or pair in self._recent:
             return
         self._recent[pair] = patch
@@ -273,7 +296,7 @@ class LineHistory:
     def _read(
         self, pairs: Sequence[CommitPair], options: Sequence[str]
     ) -> Iterator[Patch | None]:
-        """Return the patches of some pairs as git prints them, or None where git fails."""
+        """Yield the patches of pairs, in their order, or None for a pair at which git fails."""
         return compare(
             self.repository, pairs, options, read_patches, self._report_unread
         )

@@ -17,15 +17,15 @@ ReadObject = Callable[[str], Iterator[bytes]]
 
 
 class ObjectReader(Git):
-    """Git in one directory, which reads objects too."""
+    """Git in one directory, with what reads objects there."""
 
     @contextlib.contextmanager
     def objects(self) -> Iterator[ReadObject]:
         """Give a function that reads objects, all by one git process.
 
-        Each object is read to its end before the next one is asked for. The function raises
-        GitError for an object that is not in this clone, cannot be read, or has more than
-        :data:`OBJECT_LIMIT`.
+        The caller has to read each object to its end before it asks for the next one. The function
+        raises GitError for an object that is not in this clone, cannot be read, or has more bytes
+        than :data:`OBJECT_LIMIT`.
         """
         process: GitProcess | None = None
         with contextlib.ExitStack() as stack:
@@ -55,7 +55,7 @@ class ObjectReader(Git):
         Args:
             sha: the commit.
             folder: the folder's path from the top; "." is the top.
-            is_wanted: whether to read the file with this name.
+            is_wanted: says of the name of a file whether to read the file.
 
         Raises:
             GitError: git cannot list the folder or read a file.
@@ -86,9 +86,13 @@ class ObjectReader(Git):
         return contents
 
     def blob_ids(self, names: Iterable[str], kind: str = "blob") -> dict[str, str]:
-        """Return the object ids of files, each named as ``commit:path``.
+        """Return the object ids of files or folders, by their names.
 
-        With the kind "tree", return those of folders. Those that are missing are left out.
+        Names without such an object in this clone are left out.
+
+        Args:
+            names: the names, each as ``commit:path``.
+            kind: "blob" for files, "tree" for folders.
         """
         wanted = list(filter(is_one_question, dict.fromkeys(names)))
         answer = self.ask("cat-file", "--batch-check", stdin=as_lines(wanted))
@@ -101,10 +105,13 @@ class ObjectReader(Git):
                 ids[name] = oid
         return ids
 
-    def without_content(self, names: Iterable[str]) -> set[str]:
-        """Return the files, named as ``commit:path``, that have no content in this clone.
+    def listed_in_commits(self, names: Iterable[str]) -> set[str]:
+        """Return which of some files, named as ``commit:path``, their commits have.
 
-        A file that its commit does not have is not one of them.
+        The caller passes names for which :meth:`blob_ids` has no content, as in a partial clone.
+
+        Raises:
+            GitError: a folder of one of the files cannot be read.
         """
         folders = defaultdict[str, list[str]](list)
         for name in names:

@@ -20,7 +20,8 @@ import msgspec
 from .changes import MOST_CHANGES, refuse_many
 from .starter import as_text
 
-FileLine = tuple[str, int]  # the path of a file, and the key of a line in it
+FileLine = tuple[str, int]
+"""The path of a file, and the key or the hash of a line in it."""
 
 _MOST_LINES = 1_000_000  # that a commit may add and remove
 _LONG = 100  # bytes of text, above which a line is known by its digest
@@ -37,10 +38,10 @@ _JSON_STRING = re.compile(rb'\s*("(?:[^"\\]|\\.)*)\\n",?\s*')
 
 
 def bare_text(line: bytes) -> bytes:
-    """Return a line without white space, or its digest if it is long.
+    """Return a line without white space, or the digest of that if it is long.
 
-    A line of at most two characters says nothing: b"". A string of JSON that ends with a line
-    break is the line of text that it holds, as notebooks have the lines of their cells.
+    Return b"" for a line that says nothing: one of at most two characters. A string of JSON that
+    ends with a line break counts as the line of text in it, as in the cells of notebooks.
     """
     if b'\\n"' in line[-6:]:
         string = _JSON_STRING.fullmatch(line)
@@ -59,9 +60,9 @@ def bare_text(line: bytes) -> bytes:
 
 
 def line_hash(line: bytes) -> int:
-    """Return 32 bits for a line that says something, or 0 for any other line.
+    """Return 32 bits of a line that says something, or 0 for any other line.
 
-    White space does not matter.
+    Lines that differ only in white space have the same hash.
     """
     return line_key(line) >> 32
 
@@ -69,7 +70,7 @@ def line_hash(line: bytes) -> int:
 def line_key(line: bytes) -> int:
     """Return the key of a line: 64 bits, of which the upper half is its :func:`line_hash`.
 
-    The key of a blank line is 0; that of another line that says nothing is below 2^32.
+    The key of a blank line is 0. The key of another line that says nothing is from 1 to 2^32 - 1.
     """
     if len(line) > _MOST_HELD:
         return _key_of(line)
@@ -101,9 +102,10 @@ class Hunk(msgspec.Struct, array_like=True, frozen=True):
     """Lines of a file that are replaced by others.
 
     Attributes:
-        start: the index, from 0, of the first line removed, or before which lines are added.
-        removed_keys: keys of the lines removed, eight bytes each.
-        added_keys: keys of the lines added, eight bytes each.
+        start: the index in the old file, from 0, of the first line that is removed, or of the line
+            before which lines are added.
+        removed_keys: keys of the lines removed, eight bytes each; empty for none.
+        added_keys: keys of the lines added, eight bytes each; empty for none.
     """
 
     start: int
@@ -131,11 +133,11 @@ class FilePatch(msgspec.Struct, array_like=True):
 
     Attributes:
         status: git's letter: A(dded), D(eleted), M(odified), R(enamed) or T(ype changed).
-        old_path: its path before; the same as ``path`` unless it was renamed.
-        path: its path after.
-        old_blob: id of its content before; only zeros where it did not exist.
-        new_blob: id of its content after; only zeros where it does not exist.
-        hunks: the lines that changed, apart from white space, from the top.
+        old_path: its path before the commit; the same as ``path`` unless it was renamed.
+        path: its path after the commit, or where it was deleted, before.
+        old_blob: the id of its content before; only zeros where it did not exist.
+        new_blob: the id of its content after; only zeros where it does not exist.
+        hunks: the lines that changed in more than white space, from the top.
     """
 
     status: str
@@ -168,7 +170,9 @@ Patch = list[FilePatch]
 def lines_changed(patch: Patch, *, removed: bool = False) -> Counter[FileLine]:
     """Count the lines that a patch adds and that say something, by path and key.
 
-    With ``removed`` these are the lines that it removes, by the old path.
+    Args:
+        patch: the patch.
+        removed: whether to count the lines that it removes instead, by old path and key.
     """
     lines = Counter[FileLine]()
     for file in patch:
@@ -184,8 +188,8 @@ def hashes_added(patch: Patch, *, is_strict: bool = False) -> Counter[FileLine]:
 
     Args:
         patch: the patch.
-        is_strict: whether other lines count too, under the hash 0, where a file gets more of them:
-            code can be written in lines of two characters.
+        is_strict: whether a file that gets more other lines, blank ones aside, has the number of
+            these under the hash 0: code can be written in lines of two characters.
     """
     hashes = Counter[FileLine]()
     for file in patch:
@@ -205,9 +209,12 @@ def hashes_added(patch: Patch, *, is_strict: bool = False) -> Counter[FileLine]:
 
 
 def read_patches(output: Iterable[bytes]) -> Iterator[tuple[str, Patch]]:
-    """Split the output of git at its headers, which are commits.
+    """Yield each commit that is a header in the output of git, and the patch that follows it.
 
-    The lines in a hunk are taken by their number, so none of them can pass for a header.
+    The lines in a hunk are read by their number, so none of them can pass for a header.
+
+    Raises:
+        TooLargeError: a commit changes too many lines or files.
     """
     commit = ""
     files: dict[str, FilePatch] = {}
@@ -244,7 +251,7 @@ def read_patches(output: Iterable[bytes]) -> Iterator[tuple[str, Patch]]:
 
 
 def read_added_text(output: Iterable[bytes]) -> dict[str, list[bytes]]:
-    """Return the text of the lines added, by file."""
+    """Return the text of the lines added, by file, from the output of git for one pair."""
     files = defaultdict(list)
     path = ""
     lines = iter(output)
@@ -260,6 +267,7 @@ def read_added_text(output: Iterable[bytes]) -> dict[str, list[bytes]]:
 
 
 def _read_hunk(head: "re.Match[bytes]", lines: Iterator[bytes]) -> Hunk:
+    """Read the lines of a hunk after its head, and return their keys."""
     removed, added = _lines_of_hunk(head, lines)
     start = int(head[1])
     if removed:
@@ -271,7 +279,7 @@ def _read_hunk(head: "re.Match[bytes]", lines: Iterator[bytes]) -> Hunk:
 def _lines_of_hunk(
     head: "re.Match[bytes]", lines: Iterator[bytes]
 ) -> tuple[list[bytes], list[bytes]]:
-    """Take the lines of a hunk, those removed and those added, each with its sign."""
+    """Read the lines of a hunk: return the removed ones and the added ones, each with its sign."""
     removed = list(islice(lines, int(head[2] or 1)))
     added = list(islice(lines, int(head[4] or 1)))
     # the last line removed ends without a line break
@@ -281,7 +289,7 @@ def _lines_of_hunk(
 
 
 def _packed(lines: Iterable[bytes]) -> bytes:
-    """Return the keys of lines that are given with their sign, eight bytes each."""
+    """Return the keys, eight bytes each, of lines that begin with their sign."""
     return array("Q", [line_key(line[1:]) for line in lines]).tobytes()
 
 
@@ -295,9 +303,9 @@ def _file_of(line: bytes) -> FilePatch:
 
 
 def _path_named(line: bytes) -> str:
-    """Return the path in a line before the hunks, or "" where the file does not exist.
+    """Return the path in a line ``--- a/PATH`` or ``+++ b/PATH``, or "" for ``/dev/null``.
 
-    A tab follows a path with blanks.
+    Git puts a tab after a path with blanks.
     """
     name = line[4:].rstrip(b"\t")
     if name == b"/dev/null":
@@ -306,7 +314,7 @@ def _path_named(line: bytes) -> str:
 
 
 def _unquoted(name: bytes) -> str:
-    """Return a path as it is, which git quotes as C does where it has unusual characters."""
+    """Return the path that git printed, without the quotes and escapes of unusual characters."""
     if name[:1] != b'"':
         return as_text(name)
     return as_text(name[1:-1].decode("unicode_escape").encode("latin-1"))

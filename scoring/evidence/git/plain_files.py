@@ -30,7 +30,7 @@ PLAIN_FILES = {
     "objects/info/commit-graphs/commit-graph-chain": 64 << 10,
     "objects/pack/multi-pack-index": 4 << 30,
 }
-"""Files in a repository's directory that git reads, and the most bytes that they may have."""
+"""Files in a repository's directory that git reads, and the most bytes that each may have."""
 
 _ALTERNATES_LIMIT = PLAIN_FILES["objects/info/alternates"]
 _FOLDER_OF_OBJECTS = re.compile("[0-9a-f]{2}|pack")
@@ -44,10 +44,12 @@ _TIMEOUT = 30  # seconds
 
 
 def refuse_pipes_around(directory: Path) -> None:
-    """Check what git reads to open the repository of the work tree that a directory is in.
+    """Refuse pipes among the files that git reads to open the work tree around a directory.
+
+    A directory outside of any work tree passes.
 
     Raises:
-        GitError: a pipe or device is in place of a file that git reads.
+        GitError: a pipe or device is in place of such a file, or the file is too large.
     """
     top = checkout_around(directory)
     if top:
@@ -56,10 +58,13 @@ def refuse_pipes_around(directory: Path) -> None:
 
 
 def refuse_pipes_in(repository: Path) -> None:
-    """Check the files of a repository, objects too, given its ``.git``.
+    """Refuse pipes among the settings and the objects of a repository.
+
+    Args:
+        repository: its ``.git``, which all its work trees share.
 
     Raises:
-        GitError: a pipe or device is in place of one, or git would read it for too long.
+        GitError: a pipe or device is in place of a file, or a file is too large.
     """
     _refuse_pipes_among_settings(repository)
     for folder in folders_of_objects(repository / "objects"):
@@ -67,7 +72,12 @@ def refuse_pipes_in(repository: Path) -> None:
 
 
 def _refuse_pipes_among_settings(repository: Path) -> None:
-    """Check the files of a repository that are neither objects nor branches."""
+    """Refuse pipes among the files of a repository that are neither objects nor branches.
+
+    Raises:
+        GitError: a pipe or device is in place of a file, a file is too large, or there are too many
+            replacements or included settings.
+    """
     refuse_pipe(repository)
     for name, limit in PLAIN_FILES.items():
         refuse_pipe(repository / name, limit)
@@ -89,7 +99,7 @@ def _refuse_pipes_among_settings(repository: Path) -> None:
 
 
 def folders_of_objects(objects: Path) -> Iterator[Path]:
-    """Yield a folder of objects, and those from which it borrows some, each once."""
+    """Yield a folder of objects, then those from which it, or one of these, borrows, each once."""
     folders = [objects]
     known = {os.path.realpath(objects)}
     for folder in folders:
@@ -101,7 +111,10 @@ def folders_of_objects(objects: Path) -> Iterator[Path]:
 
 
 def _borrowed(folder: Path) -> list[str]:
-    """Return the real paths of the folders from which a folder of objects borrows some."""
+    """Return the real paths of the folders from which a folder of objects borrows some.
+
+    Where its ``info/alternates`` cannot be read, it borrows nothing.
+    """
     try:
         text = os.fsdecode(read_file(folder / "info/alternates", _ALTERNATES_LIMIT))
     except InputError:
@@ -115,7 +128,11 @@ def _borrowed(folder: Path) -> list[str]:
 
 
 def _refuse_pipes_among_objects(objects: Path) -> None:
-    """Check the loose objects and the packs in a folder of objects, and what it borrows from."""
+    """Refuse pipes among the loose objects and packs of a folder, and for its list of others.
+
+    Raises:
+        GitError: a pipe or device is in place of a file, or the list is too large.
+    """
     refuse_pipe(objects / "info/alternates", _ALTERNATES_LIMIT)
     with suppress(OSError):
         names = os.listdir(objects)
@@ -129,10 +146,10 @@ def _refuse_pipes_among_objects(objects: Path) -> None:
 
 
 def refuse_pipes_below(folder: Path) -> None:
-    """Check that no file below a folder is a pipe.
+    """Refuse pipes among all files below a folder.
 
     Raises:
-        GitError: a pipe or device is in place of one.
+        GitError: a pipe or device is in place of a file.
     """
     for parent, _, names in os.walk(folder):
         for name in names:
@@ -140,12 +157,16 @@ def refuse_pipes_below(folder: Path) -> None:
 
 
 def refuse_pipe(path: Path, limit: int | None = None) -> None:
-    """Check one file, which need not be there, and that it has at most so many bytes.
+    """Refuse a pipe or device in place of a file. A file that does not exist passes.
 
-    The null device passes: git reads it as an empty file, and it is often set in place of one.
+    So does the null device: git reads it as an empty file, and people often set it as one.
+
+    Args:
+        path: the file.
+        limit: the most bytes that the file may have; None for any number.
 
     Raises:
-        GitError: it is a pipe or another device, or too large.
+        GitError: the file is a pipe or another device, or has more bytes.
     """
     try:
         size = refuse_special(path).st_size
@@ -162,7 +183,11 @@ def refuse_pipe(path: Path, limit: int | None = None) -> None:
 
 
 def _refuse_pipes_included(settings: Path) -> None:
-    """Check the files that a file of settings includes, and those that they include."""
+    """Refuse pipes among the files that a file of settings includes, and what these include.
+
+    Raises:
+        GitError: a pipe or device is in place of such a file, or there are too many.
+    """
     waiting = [settings]
     for _ in range(_MOST_INCLUDES):
         if not waiting:
@@ -173,7 +198,11 @@ def _refuse_pipes_included(settings: Path) -> None:
 
 
 def _included(settings: Path) -> list[Path]:
-    """Return the files that a file of settings includes."""
+    """Return the files that a file of settings includes, none where it cannot be read.
+
+    Raises:
+        GitError: a pipe or device is in place of one of them, or git does not answer.
+    """
     try:
         if b"include" not in read_file(settings).lower():
             return []

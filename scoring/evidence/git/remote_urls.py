@@ -4,7 +4,10 @@ import re
 
 
 def same_remote(url: str) -> str:
-    """Return the address of a remote in one form, the same for all ways to one repository.
+    """Return the address of a remote in one form, the same for all spellings of one repository.
+
+    A host is in lower case. Scheme, user, port, outer slashes and ``.git`` are cut off. A path of
+    this machine stays a path.
 
     Example:
         ``git@Example.org:team/project.git`` and ``https://example.org/team/project`` both become

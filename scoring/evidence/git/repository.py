@@ -30,13 +30,13 @@ from .starter import (
 )
 
 OPENING_TIMEOUT = 30
-"""Seconds for the first question to a repository, which git answers at once."""
+"""Seconds for the first question to a repository, which git answers without a search."""
 
 SEARCH_TIMEOUT = 5
-"""Seconds for all names of commits that make git search."""
+"""Seconds for all names of one question that make git search."""
 
 COMMITS_AS_MADE = {"GIT_NO_REPLACE_OBJECTS": "1", "GIT_GRAFT_FILE": "/dev/null/none"}
-"""Variables by which git reads commits as they were made, whatever replaces or grafts them."""
+"""Variables for git by which it reads commits as they were made, without replacements or grafts."""
 
 _MOST_GIVEN_UP = 100  # names at which git gives up before the rest stays unresolved
 
@@ -65,7 +65,7 @@ class Branch(NamedTuple):
     Attributes:
         sha: the tip.
         name: the full name, such as ``refs/heads/main``.
-        target: the full name that a symbolic reference points to; "" for any other.
+        target: the full name of the branch that a symbolic branch points to; "" for any other one.
     """
 
     sha: str
@@ -74,21 +74,22 @@ class Branch(NamedTuple):
 
 
 class RequestHead(NamedTuple):
-    """The tip of a pull or merge request that was fetched."""
+    """The number of a pull or merge request that was fetched, and the SHA of its tip."""
 
     number: int
     sha: str
 
 
 class GitRepository(ObjectReader):
-    """A git work tree, asked in batches."""
+    """A git work tree and its repository."""
 
     def __init__(self, directory: Path | str) -> None:
         """Open the work tree that a directory is in.
 
         Raises:
             NotARepositoryError: the directory is in no work tree, or git does not trust it.
-            GitError: git cannot start, or a pipe is in place of a file that git reads.
+            GitError: git cannot start or does not answer, or a file that git reads is a pipe, a
+                device or too large.
         """
         super().__init__(Path(directory))
         self.variables = dict(COMMITS_AS_MADE)
@@ -109,17 +110,22 @@ class GitRepository(ObjectReader):
             raise _not_a_work_tree(self.directory, answer)
 
         self.common_dir = Path(os.fsdecode(common_dir))
-        """The repository itself, which all its work trees share."""
+        """The directory of the repository itself, which all its work trees share."""
         refuse_pipes_in(self.common_dir)
 
         self.history_memory = memory_for_history(self.common_dir / "objects")
 
         self.failed_comparisons = defaultdict[Sequence[str], set[tuple[str, str]]](set)
-        """The pairs of commits that git could not compare, by its options."""
+        """By the options of ``git diff-tree``, the pairs of commits that git could not compare."""
 
     @staticmethod
     def of(repository: "Path | str | GitRepository") -> "GitRepository":
-        """Return an open repository as it is, or open the one that a directory is in."""
+        """Return an open repository as it is, or open the work tree that a directory is in.
+
+        Raises:
+            NotARepositoryError: the directory is in no work tree.
+            GitError: the work tree cannot be opened.
+        """
         if isinstance(repository, GitRepository):
             return repository
         return GitRepository(repository)
@@ -137,13 +143,13 @@ class GitRepository(ObjectReader):
 
     @property
     def branch(self) -> str:
-        """The branch that is checked out, or "" without one."""
+        """The short name of the branch that is checked out, or "" without one."""
         answer = self.ask("symbolic-ref", "--quiet", "--short", "HEAD")
         return as_text(answer.stdout).removesuffix("\n")
 
     @property
     def callers_names(self) -> Identity:
-        """The name and the address of the caller's commits, each "" where git has none."""
+        """The name and the address for the caller's commits, each "" where git has none."""
         name = self.callers_setting("--get", "user.name").strip()
         email = self.callers_setting("--get", "user.email").strip()
         return Identity(name, email)
@@ -166,14 +172,14 @@ class GitRepository(ObjectReader):
 
     @cached_property
     def branches(self) -> list[Branch]:
-        """The branches, local and of remotes."""
+        """The branches, local and of remotes, in the order of their full names."""
         refuse_pipes_below(self.common_dir / "refs")
         rows = self._reference_rows("%(objectname) %(refname) %(symref)", _BRANCHES)
         return [Branch(*row) for row in rows]
 
     @cached_property
     def tags(self) -> dict[str, str]:
-        """The commits of the tags, by the full names of these."""
+        """By the full name of a tag, the SHA of its commit. Tags of other objects are left out."""
         tags = {}
         for sha, kind, name, target, target_kind in self._reference_rows(
             _TAG_LAYOUT, ("refs/tags/",)
@@ -197,13 +203,18 @@ class GitRepository(ObjectReader):
         return heads
 
     def _reference_rows(self, layout: str, prefixes: Iterable[str]) -> list[list[str]]:
-        """Return the fields of ``layout``, which blanks separate, of each reference."""
+        """Return the fields of each reference, in the order of the references' full names.
+
+        Args:
+            layout: the fields, separated by blanks, as ``git for-each-ref --format`` has them.
+            prefixes: what the full names begin with.
+        """
         answer = as_text(self.run("for-each-ref", f"--format={layout}", *prefixes))
         return [line.split(" ") for line in answer.split("\n") if line]
 
     @property
     def remotes(self) -> list[tuple[str, str]]:
-        """The settings that name the URLs of remotes, such as ``remote.origin.url``."""
+        """The settings with URLs of remotes, each with its URL, such as ``remote.origin.url``."""
         answer = self.ask("config", "--local", "-z", "--get-regexp", _REMOTE_URLS)
         settings = []
         for line in as_text(answer.stdout).split("\0"):
@@ -224,14 +235,18 @@ class GitRepository(ObjectReader):
     def resolve(
         self, names: Iterable[str], *, searches: bool = False
     ) -> dict[str, str | None]:
-        """Return the commit SHA of each name, or None.
+        """Return, by name, the SHA of the commit that the name means, or None for no commit.
 
         A name is a SHA, a branch, or anything like ``HEAD~1``. It cannot become an option.
 
         Args:
             names: what to resolve.
             searches: whether names may make git search messages or reflogs, as ``:/text`` does.
-                Those that take longer than :data:`SEARCH_TIMEOUT` together are not resolved.
+                Without it such names are None. With it, they are None from the moment on when they
+                together took :data:`SEARCH_TIMEOUT`.
+
+        Raises:
+            GitError: git fails at all names, or does not answer.
         """
         resolved: dict[str, str | None] = dict.fromkeys(names)
         plain: list[str] = []
@@ -247,9 +262,9 @@ class GitRepository(ObjectReader):
         return resolved
 
     def resolve_digits(self, digits: Iterable[str]) -> dict[str, str]:
-        """Return the SHAs of commits by their first digits, where one commit alone begins so.
+        """Return the SHAs of commits by their first digits. Digits of several commits are left out.
 
-        No tag or branch is asked: one that is called as the digits does not change what they name.
+        Tags and branches with the digits as their name do not matter.
         """
         # Git reads what git-describe prints, NAME-COUNT-gDIGITS, as digits. No name begins so.
         start = f"{secrets.token_hex(16)}-0-g"
@@ -258,10 +273,11 @@ class GitRepository(ObjectReader):
         return {names[name]: sha for name, sha in resolved.items() if sha}
 
     def resolve_branch(self, name: str, *, searches: bool = False) -> str | None:
-        """Return the commit of a branch, first of a remote, or else what :meth:`resolve` says.
+        """Return the SHA of the commit that the name of a branch means, or None for no commit.
 
-        So a tag that is called as a branch is not taken for it. A whole SHA is that commit, and a
-        full name such as ``refs/heads/main`` is that branch.
+        A branch of a remote with the name counts, then a local one, then what :meth:`resolve`
+        says, so that a tag of that name does not hide the branch. A whole SHA is that commit, and
+        a full name such as ``refs/heads/main`` is that reference.
         """
         names = [name]
         if not _WHOLE_SHA.fullmatch(name) and not name.startswith("refs/"):
@@ -275,7 +291,16 @@ class GitRepository(ObjectReader):
         resolved: dict[str, str | None],
         timeout: float | None = None,
     ) -> None:
-        """Add what is found to ``resolved``, within some seconds for all."""
+        """Add to ``resolved`` the SHA of each waiting name that is a commit.
+
+        Args:
+            waiting: the names.
+            resolved: the SHAs by name so far.
+            timeout: seconds for all names; None for those without output that are usual.
+
+        Raises:
+            GitError: git does not answer, or fails without any of the names.
+        """
         ends_at = time.monotonic() + (timeout or 0)
         for _ in range(_MOST_GIVEN_UP):
             if not waiting:

@@ -34,7 +34,7 @@ ANSWER_LIMIT = 128 << 20
 """The most bytes that git may print where its whole answer is held in memory."""
 
 LINE_LIMIT = 1 << 20
-"""The most bytes of one line, or of one field, of what git prints. The rest is dropped."""
+"""The most bytes of a line, or of a field, of what git prints. All further ones are dropped."""
 
 OBJECT_LIMIT = 256 << 20
 """The most bytes of one object."""
@@ -66,7 +66,7 @@ class Git:
     """
 
     def __init__(self, directory: Path, settings: Sequence[str] = ()) -> None:
-        """Take the directory, and settings for it alone, such as ``safe.directory=/x``."""
+        """Name the directory. ``settings`` are for it alone, such as ``safe.directory=/x``."""
         self.directory = directory
         self.settings = tuple(settings)
         self.variables: dict[str, str] = {}  # more variables for git's environment
@@ -85,8 +85,10 @@ class Git:
         Args:
             arguments: the git command and its options.
             stdin: bytes for git's standard input.
-            timeout: seconds until git is stopped; None is :func:`time_limit` without output.
-            environment: all of git's variables; None for those that keep it to itself.
+            timeout: seconds after which git is stopped in any case; None: it is stopped after
+                :func:`time_limit` seconds without output.
+            environment: all of git's variables; None for the usual ones, which shut out the
+                caller's settings.
 
         Raises:
             GitError: git cannot start, does not answer in time, or prints more than
@@ -110,7 +112,8 @@ class Git:
         """Return what git prints.
 
         Raises:
-            GitError: as :meth:`ask`, and when git fails; the error gives git's reason.
+            GitError: git cannot start, does not answer in time, prints more than
+                :data:`ANSWER_LIMIT`, or fails. Then the error gives git's reason.
         """
         answer = self.ask(*arguments, stdin=stdin)
         self._refuse_failure(arguments, answer.returncode, answer.stderr)
@@ -124,10 +127,11 @@ class Git:
     ) -> Generator[bytes, None, None]:
         """Yield what git prints as it comes, because it may be gigabytes.
 
-        The arguments are those of :meth:`ask`, but the timeout is one without output.
+        ``timeout`` is in seconds without output; None is :func:`time_limit`.
 
         Raises:
-            GitError: as :meth:`run`, but only after the output was yielded.
+            GitError: git cannot start or does not answer in time; or it fails, which shows only
+                after its whole output was yielded.
         """
         with self._started(arguments, timeout) as process:
             process.send(stdin, is_all=True)
@@ -141,9 +145,10 @@ class Git:
         end: bytes = b"\n",
         timeout: float | None = None,
     ) -> Generator[bytes, None, None]:
-        """Yield each line that git prints, without its ``end``. See :meth:`chunks`.
+        """Yield each line of what :meth:`chunks` yields for the same arguments.
 
-        Of a line that is longer than :data:`LINE_LIMIT` only the beginning is yielded.
+        A line ends with ``end``, which is not yielded; the last line may lack it. Of a line that is
+        longer than :data:`LINE_LIMIT` only the beginning is yielded.
         """
         unfinished = bytearray()
         with contextlib.closing(
@@ -190,9 +195,9 @@ class Git:
         timeout: float | None = None,
         environment: Mapping[str, str] | None = None,
     ) -> Iterator["GitProcess"]:
-        """Start git, and end it when the block fails.
+        """Start git, and end it when the block fails. A GitError says that it cannot start.
 
-        Git gets a session of its own, so that the processes it starts end with it.
+        Git gets a session of its own, so that the processes that it starts end with it.
         """
         compares = arguments[0] in _COMPARISONS
         index = {"GIT_INDEX_FILE": _NO_INDEX} if compares else {}
@@ -233,17 +238,23 @@ class Git:
 
 
 class GitProcess:
-    """A running git. What it is sent goes to it while its answer is read.
+    """A running git. While its answer is read, it gets what was given to :meth:`send`.
 
     Attributes:
-        popen: the process; its ``returncode`` is set once the block that started it has ended.
-        errors: the beginning of what it printed about errors.
+        popen: the process. Its ``returncode`` is set once the block that started it has ended.
+        errors: the beginning of what git has printed about errors so far.
     """
 
     def __init__(
         self, popen: "subprocess.Popen[bytes]", git: Git, timeout: float
     ) -> None:
-        """Take a git that was started with pipes, where, and its seconds without output."""
+        """Talk to a git that was started.
+
+        Args:
+            popen: the process, with three pipes.
+            git: the git that started it.
+            timeout: how many seconds it may be without output.
+        """
         assert popen.stdin
         assert popen.stdout
         assert popen.stderr
@@ -262,7 +273,12 @@ class GitProcess:
             self._pipes.register(descriptor, select.POLLIN)
 
     def send(self, data: bytes, *, is_all: bool = False) -> None:
-        """Send bytes, when the last ones are gone, and the end of input if they are all."""
+        """Have bytes sent while the answer is read. The ones before have to be gone.
+
+        Args:
+            data: the bytes.
+            is_all: whether git's standard input ends after them.
+        """
         self._unsent = memoryview(data)
         self._ends_input = is_all
         self._pipes.register(self._input, select.POLLOUT)
@@ -270,8 +286,12 @@ class GitProcess:
     def next_chunk(self, ends_at: float | None = None) -> bytes:
         """Return what git prints next, or b"" at the end.
 
+        Args:
+            ends_at: the last moment to wait for, on the monotonic clock; None waits for so many
+                seconds as the process may be without output.
+
         Raises:
-            GitError: it prints nothing in time, or nothing until a time on the monotonic clock.
+            GitError: git prints nothing in time.
         """
         while self._open:
             seconds = self._timeout
@@ -302,9 +322,13 @@ class GitProcess:
         return b""
 
     def content(self, oid: str) -> Iterator[bytes]:
-        """Yield the content of an object from a running ``cat-file --batch``.
+        """Yield the content of an object, in chunks, from a running ``cat-file --batch``.
 
         Git prints a line with the size, the content, and a line end.
+
+        Raises:
+            GitError: the object is not in this clone, has more than :data:`OBJECT_LIMIT` bytes, or
+                ends early, or git does not answer in time.
         """
         self.send(as_lines([oid]))
         head = b""
@@ -333,7 +357,7 @@ class GitProcess:
         yield chunk[:-1]
 
     def _write(self) -> None:
-        """Write as much as the pipe takes for certain."""
+        """Write as much to git's standard input as the pipe takes for certain."""
         try:
             size = os.write(self._input.fileno(), self._unsent[: select.PIPE_BUF])
         except OSError:  # git has ended, and says why
@@ -358,7 +382,7 @@ def time_limit() -> float:
 
 
 def as_lines(questions: Iterable[str]) -> bytes:
-    """Return questions as git takes them on standard input, one on each line."""
+    """Return questions as git reads them on standard input, one on each line."""
     return "".join(f"{question}\n" for question in questions).encode(
         "utf-8", "surrogateescape"
     )

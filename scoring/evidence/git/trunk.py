@@ -10,22 +10,23 @@ from .repository import GitRepository
 from .starter import as_text
 
 USUAL_NAMES = ("main", "master")
-"""Names that are tried, of the remote and then here, when the remote names no default branch."""
+"""Names to try, at the remote and then here, when the remote names no default branch."""
 
 _HEADS = "refs/heads/"
 _REMOTES = "refs/remotes/"
 _PREFERRED_REMOTE = "origin"
 _PARENT_REMOTE = "upstream"
-"""What people call the remote from which theirs was forked."""
+"""What people call the remote of the repository that theirs was forked from."""
 
 
 class _Choice(NamedTuple):
     """A choice of the trunk.
 
     Attributes:
-        ref: its full name; "" where none was found.
-        how: how it was found, or why it was not.
-        doubt: what people should hear of it and do about it; "" for nothing.
+        ref: the full name of the trunk, or the name that a user gave if no branch has it; "" where
+            no trunk was found.
+        how: how the trunk was found, or why it was not.
+        doubt: what people should hear of the choice and do about it; "" for nothing.
     """
 
     ref: str
@@ -39,7 +40,7 @@ class Branches(NamedTuple):
     Attributes:
         repository: the open repository.
         tips: the tip of each branch by its full name.
-        targets: the full names that symbolic branches point to, by their own full names.
+        targets: by the full name of a symbolic branch, the full name that it points to.
         remote: the remote that decides: origin or the only one; "" without one.
     """
 
@@ -49,11 +50,14 @@ class Branches(NamedTuple):
     remote: str
 
     def of_remote(self, branch: str) -> str:
-        """Return the full name of a branch of the remote that decides."""
+        """Return the full name of a branch of the remote that decides, whether or not it exists."""
         return f"{_REMOTES}{self.remote}/{branch}"
 
     def holds(self, ref: str, other: str) -> bool:
-        """Return whether a branch contains all of another one, by their full names."""
+        """Return whether the branch ``ref`` contains all of ``other``, by their full names.
+
+        Two branches with one tip hold each other. Both have to exist.
+        """
         tip = self.tips[ref]
         commit = self.tips[other]
         if tip == commit:
@@ -62,7 +66,10 @@ class Branches(NamedTuple):
         return answer.returncode == 0
 
     def is_ahead(self, ref: str, other: str) -> bool:
-        """Return whether there is a branch that contains all of another one, and more."""
+        """Return whether ``ref`` is a branch that contains all of ``other``, and more.
+
+        A branch ``ref`` need not exist. Both are full names.
+        """
         is_other = ref in self.tips and self.tips[ref] != self.tips[other]
         return is_other and self.holds(ref, other)
 
@@ -70,11 +77,11 @@ class Branches(NamedTuple):
         """Find the trunk.
 
         Args:
-            wanted: the name of a branch, here or at the remote, that is to be the trunk; None looks
-                for one.
+            wanted: the name of a branch, here or at the remote, or of a commit, that is to be the
+                trunk; None looks for one.
 
         Raises:
-            GitError: no branch has the wanted name.
+            GitError: no branch or commit has the wanted name.
         """
         ref, how, doubt = self._named(wanted) if wanted else self._found()
         commit = self.tips.get(ref) or self.repository.resolve([ref])[ref]
@@ -110,7 +117,11 @@ class Branches(NamedTuple):
         return _Choice(wanted, how)
 
     def _found(self) -> _Choice:
-        """Choose a trunk where the user named none."""
+        """Choose the trunk where the user named none, first at the remote that decides.
+
+        That is the default branch of the remote, else the first usual name at the remote, else the
+        first usual name here.
+        """
         remote = self.remote
         lost_default = ""
         if remote:
@@ -144,7 +155,14 @@ class Branches(NamedTuple):
         return _Choice("", f"{why}; name it with --trunk")
 
     def _newer_of_pair(self, remote_branch: str, how: str) -> _Choice:
-        """Choose the local branch of the same name where it holds all of the remote branch."""
+        """Choose between a branch of the remote that decides and the local branch of its name.
+
+        The local branch is chosen where it holds all of the remote branch.
+
+        Args:
+            remote_branch: the full name of the remote branch.
+            how: how that was found.
+        """
         name = remote_branch.removeprefix(self.of_remote(""))
         local = f"{_HEADS}{name}"
         if name in (remote_branch, "HEAD") or local not in self.tips:
@@ -158,10 +176,14 @@ class Branches(NamedTuple):
         )
 
     def _default(self, target: str) -> _Choice:
-        """Choose the default branch of the remote, to which the remote's HEAD points here.
+        """Choose the default branch of the remote that decides.
 
-        Git does not notice when that is renamed. Where another usual name holds all of it, that one
-        is chosen if the branch that is checked out tracks it, and else it is said.
+        Git does not notice when that branch is renamed. Where another usual name holds all of it
+        and more, that name is chosen if the branch that is checked out tracks it. Otherwise the
+        choice has a doubt.
+
+        Args:
+            target: the full name of the branch to which the remote's HEAD points here.
         """
         remote = self.remote
         how = f"the default branch of {remote} ({remote}/HEAD)"
@@ -186,7 +208,10 @@ class Branches(NamedTuple):
         return self._newer_of_pair(target, f"{how}; {doubt}")._replace(doubt=doubt)
 
     def _or_of_parent(self, choice: _Choice) -> _Choice:
-        """Choose the default branch of the remote ``upstream`` where it holds all of a choice."""
+        """Return the default branch of the remote ``upstream`` where that is ahead of a choice.
+
+        Else return the choice itself.
+        """
         prefix = f"{_REMOTES}{_PARENT_REMOTE}/"
         name = choice.ref.removeprefix(self.of_remote("")).removeprefix(_HEADS)
         default = self.targets.get(f"{prefix}HEAD", f"{prefix}{name}")

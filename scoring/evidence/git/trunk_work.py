@@ -30,7 +30,12 @@ _MOST_NAMING = 50  # commits that name one work, which are compared with it
 
 
 class _KeptUndone(msgspec.Struct, array_like=True, frozen=True):
-    """What is kept of one work: the tip of the trunk when it was asked, and the answer."""
+    """What is kept of one work.
+
+    Attributes:
+        tip: the tip of the trunk for which the answer holds.
+        undone: the answer.
+    """
 
     tip: str
     undone: Undone
@@ -40,7 +45,7 @@ class WorkOnTrunk:
     """Follows work on one trunk through a horizon."""
 
     def __init__(self, trunk: FollowedTrunk) -> None:
-        """Take the trunk, and how work on it is followed."""
+        """Follow work on ``trunk``, by the rules that it has."""
         self.trunk = trunk
         self._history = trunk.history
         self._graph = trunk.graph
@@ -50,7 +55,7 @@ class WorkOnTrunk:
     # Answers
 
     def fates(self, works: Collection[TrunkWork]) -> dict[TrunkWork, Fate | None]:
-        """Return where the lines of works went within the horizon, or None where git lacks lines.
+        """Return, by work, where its lines went within the horizon, or None where git lacks some.
 
         Raises:
             GitError: the trunk cannot be read.
@@ -61,7 +66,9 @@ class WorkOnTrunk:
         return {work: self._fates[work.commit] for work in works}
 
     def undone(self, works: Collection[TrunkWork]) -> dict[TrunkWork, Undone]:
-        """Return what undid works: at any time if it says so, else within the horizon.
+        """Return, by work, what undid it: at any time if that says so, else within the horizon.
+
+        The answers come from the store, or are kept there.
 
         Raises:
             GitError: the trunk cannot be read.
@@ -81,11 +88,15 @@ class WorkOnTrunk:
 
     @cached_property
     def _kept(self) -> dict[str, _KeptUndone]:
-        """What the store has of the repository under these rules."""
+        """By :attr:`TrunkWork.key`, what is kept of works under these rules."""
         return self._history.kept(self._kept_name, dict[str, _KeptUndone]) or {}
 
     def _has_kept(self, work: TrunkWork) -> bool:
-        """Return whether an answer is kept that no commit since then can have changed."""
+        """Return whether an answer about a work is kept that holds for the trunk's tip too.
+
+        No commit since then can have changed it: the horizon had ended at the kept tip, and no new
+        commit names the work. The answer is then noted as one for the tip.
+        """
         kept = self._kept.get(work.key)
         if kept is None:
             return False
@@ -118,7 +129,7 @@ class WorkOnTrunk:
     def find(
         self, asked: Collection[TrunkWork], returns: int = _MOST_RETURNS
     ) -> dict[TrunkWork, Undone]:
-        """Return what became of works as git says now, whatever the store has of it.
+        """Return what became of works as git says now, whatever is kept about them.
 
         Args:
             asked: the works.
@@ -160,9 +171,11 @@ class WorkOnTrunk:
         return answers
 
     def _undone(self, work: Work, suspects: Iterable[str]) -> Undone:
-        """Return what became of some work.
+        """Return what became of some work, by the oldest commit that took it back.
 
-        ``suspects`` are the commits that may have taken it back and need not name it.
+        Args:
+            work: the work.
+            suspects: commits that may have taken it back without naming it.
         """
         naming = self._naming(work.commit, work.also)
         position = self._graph.position
@@ -194,7 +207,13 @@ class WorkOnTrunk:
     def _candidate(
         self, work: Work, commit: str, *, names_work: bool
     ) -> Candidate | None:
-        """Return a commit as a candidate, or None where git cannot say what it changes."""
+        """Return a commit as a candidate, or None where git cannot say what it changes.
+
+        Args:
+            work: the work that it may have taken back.
+            commit: the SHA of the commit.
+            names_work: whether its message names the work as what it takes back.
+        """
         patch = self._history.own_patch(commit, self._graph.parents[commit])
         if patch is None:
             return None
@@ -211,10 +230,11 @@ class WorkOnTrunk:
         )
 
     def _taken_back(self, candidate: Candidate) -> TakenBack:
-        """Return how a commit took some work back, by its lines of code or else of text.
+        """Return how a commit took some work back, by the work's lines of code or else of text.
 
-        Where it took half of the lines that are followed, these are counted. Otherwise it is what
-        it inverts: lines that the work added, or removed where it added none.
+        Where the commit took at least half of the lines that are followed, these are counted.
+        Otherwise the lines count that it inverts: those that the work added, or if it added none,
+        those that it removed.
         """
         work = candidate.work
         undone = candidate.code if candidate.code.lines else candidate.all_text
@@ -239,7 +259,10 @@ class WorkOnTrunk:
         )
 
     def _back_in(self, taker: Candidate) -> str | None:
-        """Return the first commit after a taker, within the horizon, that undoes the undoing."""
+        """Return the first commit that does again what a taker undid, or None without one.
+
+        It has to come after the taker, within a horizon from the time of the taker.
+        """
         trunk = self.trunk
         end = trunk.time(taker.commit) + trunk.horizon
         later = self._graph.since(taker.commit, 0)
@@ -257,11 +280,16 @@ class WorkOnTrunk:
     # Candidates
 
     def _suspects(self, works: Iterable[Work]) -> Mapping[str, set[str]]:
-        """Return, by work, the commits that may have taken it back whatever they say.
+        """Return, by the commit of a work, the commits that may have taken it back without a word.
 
-        These are the last ones that took its lines, and those that contain it and restore the
-        content of one of its files. The trunk is read once for all work, and only for work of
-        which nearly all lines are gone at the end of its horizon.
+        Only work counts that changed at least :data:`LEAST_LINES` lines of code and of which nearly
+        all lines are gone at the end of its horizon. A commit may have taken it back in either
+        case:
+
+        - it took lines of the work, after which nearly all were gone;
+        - it contains the work and gives a file the content from before the work.
+
+        The trunk is read once for all works.
         """
         suspects = defaultdict(set)
         works_with = defaultdict(list)
@@ -290,7 +318,7 @@ class WorkOnTrunk:
         return suspects
 
     def _last_takers(self, fate: Fate) -> list[str]:
-        """Return the commits that took lines of some work, after which nearly all were gone."""
+        """Return the commits that took lines of some work and left nearly none, oldest first."""
         position = self._graph.position
         gone = 0
         takers = []
@@ -301,7 +329,12 @@ class WorkOnTrunk:
         return takers
 
     def _naming(self, work: str, also: str) -> list[str]:
-        """Return the newer commits of the trunk that say they take some work back, or its merge."""
+        """Return the newer commits of the trunk that say they take back some work, or its merge.
+
+        Args:
+            work: the commit of the work.
+            also: another SHA by which messages may name the work; "" for none.
+        """
         names = [work, *self._graph.brought_by(work), also]
         naming = self._index.naming({name: self._text(name) for name in names})
         position = self._graph.position
@@ -309,9 +342,9 @@ class WorkOnTrunk:
         return newer[-_MOST_NAMING:]
 
     def _text(self, sha: str) -> str:
-        """Return the message of a trunk commit, or its subject where only that is held.
+        """Return the message of a trunk commit, or its subject where the message was not kept.
 
-        That of a commit off the trunk is "".
+        The text of a commit off the trunk is "".
         """
         commit = self.trunk.commits.get(sha)
         if commit is None:

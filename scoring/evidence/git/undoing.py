@@ -22,7 +22,7 @@ _LEAST_PLAIN = 10  # lines that a plain removal took at least
 _LEFT = 0.1  # of what was taken, at most this much may stand in its place
 # of what was taken, at most this much may a plain removal add elsewhere
 _ELSEWHERE = 0.05
-_LEAST_RESTORED = 5  # lines restored in the one file that was changed
+_LEAST_RESTORED = 5  # lines that work removed at least, where it modified only one file
 _LEAST_RUN = 2  # commits that a stale tree undoes at least
 _LONGEST_RUN = 50  # commits before a stale tree that are read at most
 
@@ -44,10 +44,10 @@ class Work(NamedTuple):
     """Some work on the trunk.
 
     Attributes:
-        commit: the commit of the trunk that has all of it.
-        also: another SHA by which messages may name it, or "".
-        patch: what it changes.
-        fate: where its lines went; None where that is not known.
+        commit: the commit of the trunk that has all of the work.
+        also: another SHA by which messages may name the work; "" for none.
+        patch: what the commit changes against its first parent.
+        fate: where the work's lines went; None where that is not known.
     """
 
     commit: str
@@ -60,14 +60,14 @@ class Candidate(NamedTuple):
     """A commit that may have taken some work back.
 
     Attributes:
-        trunk: the trunk that has both.
+        trunk: the trunk that has both the commit and the work.
         work: the work.
-        commit: its SHA.
-        patch: what it changes; a merge, against the clean merge of its parents.
+        commit: the SHA of the commit.
+        patch: what the commit changes; where it is a merge, against the clean merge of its parents.
         names_work: whether its message names the work as what it takes back.
-        says_so: whether its message says that it undoes the work, or in any words something.
-        all_text: what it inverts of the work.
-        code: what it inverts of the code.
+        says_so: whether its message names the work so, or says that it undoes anything at all.
+        all_text: what the commit inverts of the work, in all files.
+        code: what the commit inverts of the work, in files of code.
     """
 
     trunk: FollowedTrunk
@@ -80,7 +80,7 @@ class Candidate(NamedTuple):
     code: Inversion
 
     def is_taker(self) -> bool:
-        """Return whether one of the rules says that it took the work back."""
+        """Return whether one of the rules says that the commit took the work back."""
         if self.names_work and self._inverts_half():
             return True  # rule s
 
@@ -103,9 +103,9 @@ class Candidate(NamedTuple):
         return self._undoes_run() and not self._defines_again()  # rule b3
 
     def _inverts_half(self) -> bool:
-        """Return whether half of the lines of the work are inverted.
+        """Return whether the commit inverts at least half of the lines of the work.
 
-        Of work without lines, as of pictures, half of the files have to be as before.
+        Of work without lines, as of pictures, it has to restore at least half of the files.
         """
         if self.all_text.lines:
             return self.all_text.share >= HALF
@@ -114,17 +114,22 @@ class Candidate(NamedTuple):
         return bool(files) and len(restored) >= HALF * len(files)
 
     def _restores(self, path: str, blob: str) -> bool:
-        """Return whether the commit gives a file that it changes the content of a blob."""
+        """Return whether the commit changes a file, and gives it the content of a blob.
+
+        Args:
+            path: the path of the file before the commit.
+            blob: the id of the content.
+        """
         return any(
             file.old_path == path and file.new_blob == blob for file in self.patch
         )
 
     def _undoes_every_file(self) -> bool:
-        """Return whether at least half of the work is undone in each file that it changed.
+        """Return whether the commit undoes at least half of the work in each file of the work.
 
-        Else a commit that only tidies up after some work, as it deletes a script for debugging,
-        would pass for its revert. Lock files and the like do not count. A file without lines, such
-        as a picture, only has to be changed too.
+        Otherwise a commit that only tidies up after some work, as by deleting a script for
+        debugging, would pass for its revert. Lock files and the like do not count. A file of the
+        work without changed lines, such as a picture, only has to be changed by the commit too.
         """
         touched = {file.old_path for file in self.patch}
         for file in self.work.patch:
@@ -139,7 +144,11 @@ class Candidate(NamedTuple):
         return True
 
     def _has_taken(self, fate: Fate) -> bool:
-        """Return whether nearly all lines of the work went by the commit, within its horizon."""
+        """Return whether the commit took nearly all lines of the work, within the work's horizon.
+
+        Lines count too that a commit in between had removed and another one had put back. False
+        where a commit in between moved or copied the lines.
+        """
         work = self.work.commit
         trunk = self.trunk
         if trunk.graph.introduced[self.commit] < trunk.end(work):
@@ -158,7 +167,11 @@ class Candidate(NamedTuple):
         return share >= WHOLE
 
     def _is_put_back(self) -> bool:
-        """Return whether each code file has its content from before the work (rule *b1*)."""
+        """Return whether the commit gives each code file its content from before the work.
+
+        That is rule *b1*. The work must have modified more than one such file, or removed at least
+        :data:`_LEAST_RESTORED` lines from the only one.
+        """
         changed = 0
         most_restored = 0
         for file in self.work.patch:
@@ -172,7 +185,11 @@ class Candidate(NamedTuple):
         return changed > 1 or (changed == 1 and most_restored >= _LEAST_RESTORED)
 
     def _is_plain_removal(self, fate: Fate) -> bool:
-        """Return whether it removes the work and does next to nothing else (rule *b2*)."""
+        """Return whether the commit removes the work and adds next to nothing elsewhere.
+
+        That is rule *b2*. The work must have added at least :data:`_LEAST_PLAIN` lines, and the
+        commit may delete no file that the work only modified.
+        """
         if fate.added < _LEAST_PLAIN:
             return False
 
@@ -192,10 +209,11 @@ class Candidate(NamedTuple):
         )
 
     def _left_nothing(self) -> bool:
-        """Return whether next to nothing came in the place of what it took.
+        """Return whether the commit put next to nothing in the place of what it took.
 
-        Neither other lines than the work had removed may have come there, nor the identifiers of
-        the work anywhere again. Where git cannot say, something may have.
+        To the files from which it took, it may add nearly no lines except those that the work had
+        removed. To no single file may it add more than a tenth of the identifiers that the work
+        had brought. Where git cannot say, the answer is False.
         """
         change = self.trunk.graph.pair(self.work.commit)
         try:
@@ -223,9 +241,10 @@ class Candidate(NamedTuple):
         return True
 
     def _undoes_run(self) -> bool:
-        """Return whether it undoes two or more commits before it, down to the work.
+        """Return whether the commit undoes the commits before it down to the work, at least two.
 
-        It undoes every path of them, as a stale tree does.
+        Every path that these changed has to have its content from before them, as in a stale tree.
+        The commits are those along first parents, the work included.
         """
         graph = self.trunk.graph
         run: list[str] = []
@@ -252,7 +271,10 @@ class Candidate(NamedTuple):
         return all(blobs.get(path) == blob for path, blob in blobs_before.items())
 
     def _defines_again(self) -> bool:
-        """Return whether it defines again what the work defines. Where git cannot say, it may."""
+        """Return whether the commit defines more than a tenth of what the work defines again.
+
+        Where git cannot say, the answer is True.
+        """
         try:
             defined = _names(_DEFINITION, self._text_added(self.work.commit).values())
             defined_here = _names(_DEFINITION, self._text_added(self.commit).values())
@@ -261,12 +283,19 @@ class Candidate(NamedTuple):
         return len(defined & defined_here) > _LEFT * len(defined)
 
     def _text_added(self, commit: str) -> dict[str, list[bytes]]:
-        """Return the text that a commit adds to its first parent, by file."""
+        """Return the text of the lines that a commit adds to its first parent, by file.
+
+        Raises:
+            GitError: git cannot compare the two.
+        """
         return self.trunk.history.text_added(self.trunk.graph.pair(commit))
 
 
 def _blobs_after(patch: Patch) -> dict[str, str]:
-    """Return the blobs of the paths that a patch changes; that of a path that is gone is zeros."""
+    """Return the ids of contents after a patch, by path. The id of a file that is gone is zeros.
+
+    The old paths of renamed files are there too.
+    """
     blobs = {
         file.old_path: "0" * len(file.old_blob) for file in patch if file.status == "R"
     }
