@@ -16,12 +16,14 @@ from scoring.yamlread import Reader, items_of, read_fields, struct_of
 
 
 class Corrections(NamedTuple):
-    """What an entry and its review report of corrections, in numbers of 64 bits.
+    """What an entry and its review report of corrections. Sums over 64 bits wrap around.
 
     Attributes:
-        retries: how often the work was begun again; below 0 where the log says so.
-        corrections: how often the user corrected it; below 0 where the log says so.
-        reported: whether anything was reported at all.
+        retries: how often work was begun again; below 0 only under the reference's rules.
+        corrections: how often the user corrected the work, and how often the review says that work
+            was begun again; below 0 only under the reference's rules.
+        reported: whether the entry or its review reports anything. Under the reference's rules it
+            is always True.
     """
 
     retries: int
@@ -32,9 +34,9 @@ class Corrections(NamedTuple):
 def reported_corrections(
     record: IterationRecord, repo_root: Path | str, warn: Warn
 ) -> Corrections:
-    """Add up the corrections that an entry and its review report.
+    """Return the sums of the corrections that an entry and its review report.
 
-    A count below 0 is read as 0, and ``warn`` takes a line that names it.
+    A count below 0 is read as 0, and ``warn`` takes a line that names the count.
     """
     review = counts_in_review(repo_root, record.review.decision_artifact)
 
@@ -67,7 +69,11 @@ _POST_INVOCATION = struct_of(
 def counts_in_review(repo_root: Path | str, path: str) -> dict[str, int] | None:
     """Return the counts in a review's decision artifact, by the names of their fields.
 
-    None when no artifact can be read.
+    A count that is missing is 0. None when the path leads to no artifact that can be read.
+
+    Args:
+        repo_root: the repository.
+        path: the path of the artifact, as the entry has it.
     """
     artifact = artifact_path(repo_root, path)
     fields = read_fields(artifact, {"post_invocation": _POST_INVOCATION})
@@ -82,7 +88,7 @@ def counts_in_review(repo_root: Path | str, path: str) -> dict[str, int] | None:
 
 
 def artifact_status(repo_root: Path | str, path: str) -> str:
-    """Return the ``status`` of a verifier's result artifact, if it has one."""
+    """Return the ``status`` of a verifier's result artifact, or "" where none can be read."""
     fields = (
         read_fields(artifact_path(repo_root, path), {"status": Reader.string}) or {}
     )
@@ -90,7 +96,7 @@ def artifact_status(repo_root: Path | str, path: str) -> str:
 
 
 def artifact_place(repo_root: Path | str, path: str) -> str:
-    """Return where an artifact is in the repository, without symlinks, if it is a file there."""
+    """Return the path of an artifact in the repository, without symlinks, or "" without a file."""
     artifact = artifact_path(repo_root, path)
     if not artifact or not os.path.isfile(artifact):
         return ""
@@ -98,10 +104,13 @@ def artifact_place(repo_root: Path | str, path: str) -> str:
 
 
 def artifact_path(repo_root: Path | str, path: str) -> Path | None:
-    """Return the real path of an artifact.
+    """Return the real path of an artifact, whether or not anything is there.
 
-    None when ``path`` is not a relative path inside the repository; "" for the repository allows
-    none.
+    None when it is not inside the repository, or ``path`` is absolute, empty or not a path.
+
+    Args:
+        repo_root: the repository. "" has no artifacts.
+        path: the path of the artifact, as the entry has it.
     """
     path = trim(path)
     root = os.fspath(repo_root)

@@ -26,7 +26,7 @@ _TOOLS = ("Task", "Agent")
 """The tools by which Claude Code starts a sub-agent."""
 
 _NOT_SAID = "agentId:"
-"""How a text begins that the harness adds to an answer."""
+"""How a text begins that the harness adds to an answer, and that is left out."""
 
 _TOPIC_LIMIT = 200
 """How many characters of a prompt name the topic."""
@@ -36,9 +36,9 @@ class SubAgentAnswer(NamedTuple):
     """What one sub-agent was asked and answered.
 
     Attributes:
-        kind: the kind of the sub-agent.
-        prompt: what it was asked.
-        text: what it answered.
+        kind: the kind of the sub-agent, "agent" where the call names none.
+        prompt: what the sub-agent was asked.
+        text: what the sub-agent answered.
     """
 
     kind: str
@@ -49,15 +49,19 @@ class SubAgentAnswer(NamedTuple):
 def session_transcript(
     session: str, places: TranscriptPlaces, warn: Warn
 ) -> tuple[str, bytes]:
-    """Return the id of a session and its longest transcript.
+    """Return the id of a session and the content of its longest transcript.
+
+    For a path the path is returned in place of the id.
 
     Args:
-        session: the path of a transcript, or how the id of a session begins.
-        places: where to look for transcripts.
+        session: the path of a transcript, or how the id of a session begins. A whole id is taken
+            even where others begin with it.
+        places: where to look for transcripts: in checkpoints and in folders.
         warn: takes a message for what cannot be read.
 
     Raises:
-        InputError: no session, or several, have such an id.
+        InputError: no session, or more than one, has an id that begins so; or a file cannot be
+            read.
     """
     if Path(session).is_file():
         return session, read_file(session)
@@ -87,9 +91,15 @@ def session_transcript(
 def _transcripts_in_checkpoints(
     session: str, places: TranscriptPlaces, warn: Warn
 ) -> Iterator[tuple[str, bytes]]:
-    """Yield the ids and the transcripts of sessions in checkpoints.
+    """Yield the id and the transcript of each session in a checkpoint, as a checkpoint holds it.
 
-    These are the sessions with ids that begin so.
+    Args:
+        session: how the id of a session begins.
+        places: where the repository is.
+        warn: takes a message for what cannot be read.
+
+    Raises:
+        NotARepositoryError: the place is outside a work tree.
     """
     repository = GitRepository(places.repo_dir)
     for checkpoint in read_checkpoints(repository, warn).values():
@@ -100,9 +110,9 @@ def _transcripts_in_checkpoints(
 
 
 def deliberations_in(data: bytes) -> list[list[SubAgentAnswer]]:
-    """Return every deliberation in a transcript.
+    """Return every deliberation in a transcript, by its first answer.
 
-    It is two or more answers to prompts that the meter takes for the same.
+    A deliberation is two or more answers to prompts that the meter takes for the same as the first.
     """
     groups: list[list[SubAgentAnswer]] = []
     for answer in _answers(data):
@@ -120,7 +130,11 @@ def deliberations_in(data: bytes) -> list[list[SubAgentAnswer]]:
 def transcript_from(answers: list[SubAgentAnswer], session: str) -> PlainData:
     """Return the DR transcript of a deliberation.
 
-    Each answer is a round; rules cut its claims out of the text.
+    Each answer is a round, numbered from 1. Rules cut the claims out of the text of the answer.
+
+    Args:
+        answers: the answers in order, at least one. The prompt of the first one is the topic.
+        session: the id of the session.
     """
     rounds = []
     for number, answer in enumerate(answers, start=1):
@@ -139,7 +153,10 @@ def transcript_from(answers: list[SubAgentAnswer], session: str) -> PlainData:
 
 
 def _answers(data: bytes) -> Iterator[SubAgentAnswer]:
-    """Yield the answers of sub-agents in their order, each once."""
+    """Yield the answers of sub-agents in their order, each once.
+
+    An error, an empty answer, an answer to an empty prompt, and one in the background are left out.
+    """
     open_calls = {}
     for line in data.split(b"\n"):
         for block in _blocks(line):
@@ -160,7 +177,7 @@ def _answers(data: bytes) -> Iterator[SubAgentAnswer]:
 
 
 def _blocks(line: bytes) -> list[PlainData]:
-    """Return the blocks of a message that may be calls and results."""
+    """Return the blocks of the message in a line, or none for a line without calls and results."""
     if b'"tool_use"' not in line and b'"tool_result"' not in line:
         return []
     content = items_in(value_of(line), "message.content")
@@ -168,7 +185,7 @@ def _blocks(line: bytes) -> list[PlainData]:
 
 
 def _text_of(content: Any) -> str:
-    """Return the text of a result."""
+    """Return the text of a result, without what the harness adds; "" without any."""
     if isinstance(content, str):
         return content.strip()
 

@@ -14,10 +14,7 @@ if TYPE_CHECKING:  # heavy; a log without a DR transcript needs no meter
     from scoring.meters.dr import DRResult
 
 SCORED_CLASSES = ("prevent_before_action", "remediate_at_stop")
-"""The classes of hook records that are scored.
-
-Others are only observed.
-"""
+"""The classes of hook records that are scored. Records of other classes are only observed."""
 
 PROFILE = "dr-1"
 """The profile of the meter, unless a rubric names another one. No setting changes it, since scores
@@ -43,9 +40,10 @@ class HookFacts(NamedTuple):
 
     Attributes:
         path: the file, whether it exists or not.
-        records: those of the scored classes, in order; None without a file that can be read.
-        failed: what failed, ``read`` or ``parse``; "" when nothing did.
-        problem: the error.
+        records: the records of the scored classes, in the order of the file; None without a file
+            that can be read.
+        failed: what failed, ``read`` or ``parse``; "" when nothing failed.
+        problem: the error; "" when nothing failed.
     """
 
     path: Path
@@ -68,17 +66,17 @@ _FIELDS: dict[str, Take] = dict.fromkeys(HookOutcome.__annotations__, Reader.str
 
 
 def hook_records(data: bytes) -> list[HookOutcome]:
-    """Return all records in a file of hook outcomes.
+    """Return all records in the content of a file of hook outcomes, in its order.
 
     Raises:
-        YamlError: it is not such a file.
+        YamlError: the content is not that of such a file.
     """
     content = fields_in(data, {"records": items_of(struct_of(_FIELDS))})
     return [HookOutcome(**fields) for fields in content.get("records", ())]
 
 
 def hook_facts(log_dir: Path | str, iteration: int) -> HookFacts:
-    """Read the scored hook records of an iteration. Never raises."""
+    """Read the scored hook records of an iteration. Never raises: an error is in the result."""
     path = Path(log_dir) / hook_file_name(iteration)
     try:
         records = hook_records(read_file(path, within=log_dir))
@@ -100,7 +98,7 @@ class DeliberationFacts(NamedTuple):
     Attributes:
         path: the DR transcript.
         result: what was measured; None where the transcript cannot be read.
-        problem: why it cannot be read.
+        problem: why the transcript cannot be read; "" where it can.
         profile: the released profile that the meter went by.
     """
 
@@ -111,15 +109,12 @@ class DeliberationFacts(NamedTuple):
 
 
 def deliberation_names(iteration: int) -> list[str]:
-    """Return what the DR transcript of an iteration may be called.
-
-    The first that exists counts.
-    """
+    """Return what the DR transcript of an iteration may be called, the name that counts first."""
     return [f"iter-{iteration}.dr.json", f"iter-{iteration}.dr.jsonl"]
 
 
 def deliberation_file(log_dir: Path | str, iteration: int) -> Path | None:
-    """Return the DR transcript of an iteration, if there is one."""
+    """Return the path of the DR transcript of an iteration, or None where there is none."""
     for name in deliberation_names(iteration):
         path = os.path.join(log_dir, name)
         if os.path.exists(path):
@@ -132,7 +127,13 @@ def deliberation_facts(
 ) -> DeliberationFacts | None:
     """Read an iteration's DR transcript, and measure it under a released profile.
 
-    Returns None when the iteration has no transcript. Never raises.
+    None when the iteration has no such transcript. A transcript that cannot be read raises nothing:
+    the problem is in the result.
+
+    Args:
+        log_dir: the folder of the entries.
+        iteration: the number of the iteration.
+        profile: the name of a released profile.
     """
     path = deliberation_file(log_dir, iteration)
     if not path:

@@ -30,7 +30,7 @@ def openable(path: str, branch: str) -> str:
 class OpenablePlaces:
     """Gives places in transcripts by the names under which they open in a clone.
 
-    Git is asked for the name of the branch once, and not before a place needs it.
+    Git is asked for the name of the branch at most once, when a place first needs it.
     """
 
     def __init__(self, repo_dir: Path | str) -> None:
@@ -46,7 +46,7 @@ class OpenablePlaces:
         return Path(openable(str(path), self._branch))
 
     def in_facts(self, facts: IterationFacts) -> IterationFacts:
-        """Return what is known of an iteration, with the places in transcripts as they open."""
+        """Return the facts of an iteration, with the places in transcripts as they open here."""
         observed = facts.observed
         if not observed or not any(
             str(lines.path).startswith(f"{BRANCH}:") for lines in observed.lines
@@ -62,7 +62,7 @@ class OpenablePlaces:
         return replace(facts, observed=replace(observed, **shown))
 
     def in_survey(self, survey: TranscriptSurvey) -> TranscriptSurvey:
-        """Return what the reading of transcripts met with, with their paths as they open."""
+        """Return a survey of transcripts, with their paths as they open here."""
         if not survey.checkpoints.count:
             return survey
 

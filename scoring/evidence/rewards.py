@@ -24,16 +24,16 @@ _DAY = re.compile(r"\d{4}-\d{2}-\d{2}", re.ASCII)
 
 
 class GradedRun(NamedTuple):
-    """A run of an agent, and what graded it.
-
-    A text is "" where nothing states it.
+    """A run of an agent, and its reward. A text is "" where nothing states it.
 
     Attributes:
-        source: the name of the run.
-        task: what it was about.
-        session: the id of the session.
-        date: the day on which it ended.
-        reward: from 0 to 1; None where nothing graded it.
+        source: the name of the run, the last two parts of the path of its folder.
+        task: the name of the task.
+        session: the id of the session; for a trial without a trajectory the name of the trial.
+        harness: the name of the harness.
+        model: the name of the model.
+        date: the day on which the run ended, or for a trial else began, such as ``2026-03-02``.
+        reward: from 0 to 1, the higher the better; None where nothing graded the run.
     """
 
     source: str
@@ -48,13 +48,13 @@ class GradedRun(NamedTuple):
 def reward_file_name(iteration: int) -> str:
     """Return the name of the file with the reward of an iteration.
 
-    It is a copy, because jobs are thrown away.
+    The file keeps a copy of the reward, because the run itself may be thrown away.
     """
     return f"iter-{iteration}.reward.yaml"
 
 
 def graded_runs(folder: Path) -> Iterator[GradedRun]:
-    """Yield the runs below a folder, by their paths."""
+    """Yield the runs in a folder and below it, each folder before those in it, by name."""
     for path, folders, names in os.walk(folder):
         folders.sort()
 
@@ -107,7 +107,7 @@ def _eval_run(folder: Path) -> GradedRun | None:
 
 
 def _trial(folder: Path) -> GradedRun | None:
-    """Read a trial of Harbor, or None where its file is another, as that of a whole job."""
+    """Read a trial of Harbor, or None where its file is not that of a trial, but of a whole job."""
     result = value_in(folder / TRIAL, SIZE_LIMIT)
     if not isinstance(result, dict):
         return None
@@ -133,7 +133,10 @@ def _trial(folder: Path) -> GradedRun | None:
 
 
 def _reward_of_trial(rewards: object) -> float | None:
-    """Return the number called ``reward``, or the only one, or None where it is not from 0 to 1."""
+    """Return the reward called ``reward``, or else the only one.
+
+    None where there is no such reward, or it is not a number from 0 to 1.
+    """
     if not isinstance(rewards, dict):
         return None
 
@@ -146,7 +149,7 @@ def _reward_of_trial(rewards: object) -> float | None:
 
 
 def _day(stamp: str) -> str:
-    """Return the day with which a time stamp begins, or "" for another text."""
+    """Return the day with which a time stamp begins, or "" for a text that begins otherwise."""
     match = _DAY.match(stamp)
     return match[0] if match else ""
 
@@ -157,7 +160,12 @@ def _run_name(folder: Path) -> str:
 
 
 def source_of_reward(log_dir: Path, iteration: int) -> str | None:
-    """Return the name of the run that an entry was derived from, or None for any other entry."""
+    """Return the name of the run that an entry was derived from, or None for any other entry.
+
+    Args:
+        log_dir: the folder of the entries.
+        iteration: the number of the entry.
+    """
     path = log_dir / reward_file_name(iteration)
     fields = read_fields(path, {"source": Reader.string}) or {}
     return fields.get("source")
@@ -166,10 +174,18 @@ def source_of_reward(log_dir: Path, iteration: int) -> str | None:
 def rewards(
     records: Sequence[IterationRecord], log_dir: Path, repo_dir: Path
 ) -> dict[int, float]:
-    """Return the reward of each iteration that has one.
+    """Return the reward of each iteration that has one from 0 to 1, by number.
 
-    It is that of the file next to the entry; else of the run that the log is of; else of the one
-    run with the session that the entry names.
+    The first of these counts:
+
+    - the reward in the file next to the entry;
+    - the reward of the run that has this log, where the log is that of a run;
+    - the reward of the one run below ``repo_dir`` with the session that the entry names.
+
+    Args:
+        records: the entries.
+        log_dir: the folder of the entries.
+        repo_dir: the repository.
     """
     by_session = _rewards_by_session(repo_dir / EVAL_RUNS)
     run_of_log = _eval_run(log_dir.parent) if log_dir.name == "iteration-log" else None
@@ -191,7 +207,10 @@ def rewards(
 
 
 def _rewards_by_session(folder: Path) -> dict[str, float | None]:
-    """Return the rewards of the sessions that are those of one run alone; none without a folder."""
+    """Return the rewards of runs below a folder by session, for sessions with one run alone.
+
+    The reward is None where nothing graded the run. Empty without the folder.
+    """
     rewards_of = defaultdict[str, list[float | None]](list)
     for run in graded_runs(folder):
         rewards_of[run.session].append(run.reward)

@@ -18,7 +18,7 @@ from scoring.text import trim
 from scoring.yamlread import Reader, items_of, read_fields, struct_of
 
 PLANS_DIR = ".agents/workflow/plans"
-"""Where each plan has a folder of its own."""
+"""The folder in which each plan has a folder of its own, from the repository."""
 
 TASKS_NAME = "TASKS.yaml"
 
@@ -26,17 +26,22 @@ _TASK = struct_of({"id": Reader.string, "write_scope": items_of(Reader.string)})
 
 
 class DeclaredScope(NamedTuple):
-    """The write scope of one task as it is written, and the plan file that declares it."""
+    """The write scope of one task.
+
+    Attributes:
+        entries: the paths and globs, as they are written; at least one.
+        plan: the path of the file that declares the scope.
+    """
 
     entries: tuple[str, ...]
     plan: Path
 
 
 def declared_scopes(repo_dir: Path | str) -> dict[str, DeclaredScope]:
-    """Return the write scope of each task, by its id.
+    """Return the write scope of each task that has one, by the id of the task.
 
-    Of several plans with one the first counts, by the bytes of its folder's name. Broken plans are
-    skipped.
+    Where several plans declare the scope of a task, the plan counts that has the first folder, by
+    the bytes of the folder's name. Broken plans are skipped.
     """
     scopes: dict[str, DeclaredScope] = {}
     plans = Path(repo_dir) / PLANS_DIR
@@ -57,12 +62,12 @@ def declared_scopes(repo_dir: Path | str) -> dict[str, DeclaredScope]:
 
 @dataclass(frozen=True, slots=True)
 class PathScope:
-    """A set of paths.
+    """A set of paths. ``path in scope`` says whether a path is in it.
 
     Attributes:
         exact: single paths.
         folders: folders with all that is below them, each with a slash at its end.
-        globs: patterns, each as its pieces.
+        globs: patterns, each as its pieces in order.
     """
 
     exact: set[str]
@@ -85,7 +90,8 @@ def path_scope(
 
     Args:
         rules: the evidence rules; for the reference no entry is a glob.
-        entries: as they are written.
+        entries: the entries as they are written. One that ends in ``/`` or ``/**`` is a folder; for
+            the reference only one that ends in ``/``.
     """
     is_reference = rules == "reference"
     end = "/" if is_reference else "/**"
@@ -115,11 +121,11 @@ _GLOB_PIECE = re.compile(r"(?<![^/])(?:\*\*+/)+|\*\*+|\*|[^*]+")
 
 
 def _fits(pieces: Sequence[str], path: str) -> bool:
-    """Return whether a path fits a whole pattern, given as its pieces.
+    """Return whether a whole path fits a whole pattern, given as its pieces.
 
-    ``*`` is any part of a name, ``**`` is anything, and ``**/`` is any folders, or none. The time
-    grows with pattern times path, as all places in the path are kept at once where the pieces so
-    far may end.
+    ``*`` is any part of a name, ``**`` is anything, and ``**/`` is any folders; each may be empty.
+    The time grows with pattern times path: for each piece in turn, all positions in the path are
+    kept at which the pieces so far may end.
     """
     ends = {0}
     for piece in pieces:
@@ -159,7 +165,7 @@ def is_code(path: str, globs: Sequence[str] = ()) -> bool:
 
     Args:
         path: the path.
-        globs: patterns of a scope, which alone decide where there are any.
+        globs: the patterns of what is code, as in a scope. Where there are any, they alone decide.
     """
     if globs:
         return path in path_scope("attributed", tuple(globs))
@@ -181,7 +187,10 @@ def is_document(path: str) -> bool:
 
 
 def _name_and_suffix(path: str) -> tuple[str, str]:
-    """Return the last part of a path and what follows its last dot, in lower case."""
+    """Return the last part of a path and what follows its last dot, in lower case.
+
+    The suffix is "" where the name has no dot, or only one at its beginning.
+    """
     name = path.rpartition("/")[2].lower()
     stem, _, suffix = name.rpartition(".")
     return name, suffix if stem else ""

@@ -263,7 +263,7 @@ def commits_printed(requests: Sequence[CommitRequest], output: str) -> list[Comm
     """Return the commits that an output reports and that commands can have made, in order.
 
     Another command of the line may print a line that looks the same. So where each command makes
-    one commit at most, there are no more commits than commands, and subjects that are given decide.
+    one commit at most, only as many lines count as there are commands, and given subjects decide.
 
     Args:
         requests: the commands of the line that make commits.

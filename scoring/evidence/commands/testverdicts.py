@@ -235,7 +235,7 @@ class _Summaries(NamedTuple):
         return any(map(self._has_form, self._forms))
 
     def _has_form(self, form: SummaryForm) -> bool:
-        """Return whether a line has a form, fulfills its condition, and is no other command's."""
+        """Return whether a line has a form under its condition, and only the run can print it."""
         command = self.command
         if form.condition == "filtered" and not any(
             words[0] in FILTERS for words in self._readers

@@ -1,4 +1,4 @@
-"""What the reference reads in an entry and its review: a count that is missing counts as 0."""
+"""Corrections as the reference reads them: a count that is missing counts as 0."""
 
 from pathlib import Path
 
@@ -13,7 +13,15 @@ def reference_corrections(
     repo_root: Path | str,
     warn: Warn,  # noqa: ARG001 - the reference warns of nothing
 ) -> Corrections:
-    """Add up the corrections that an entry and its review report, below 0 as they are written."""
+    """Return the sums of the corrections that an entry and its review report.
+
+    A count below 0 stays below 0, unlike in :func:`reported_corrections`, which reads it as 0.
+
+    Args:
+        record: the entry.
+        repo_root: the repository, to which the path of the review is relative.
+        warn: takes nothing.
+    """
     retries = record.impl.retries
     for verifier in record.verifiers:
         retries += verifier.retries

@@ -1,7 +1,6 @@
 """The history of a repository as the reference reads it.
 
-Whether a commit is reachable, what reverts it and which subject it has all come from one walk of
-the trunk.
+One walk of the trunk says of a commit whether it landed, what reverts it and which subject it has.
 """
 
 import re
@@ -34,8 +33,8 @@ class _RevertMark(NamedTuple):
     """A run of hexadecimal digits in a message that speaks of a revert.
 
     Attributes:
-        position: where its commit is in the walk of the trunk.
-        digits: the digits, in lower case.
+        position: the index of the commit with the message in the walk of the trunk, newest first.
+        digits: the digits, in lower case, 7 to 40 of them.
     """
 
     position: int
@@ -43,7 +42,7 @@ class _RevertMark(NamedTuple):
 
 
 class ReferenceHistory(GitFacts):
-    """What the reference would say of the commits of a log."""
+    """What the reference would say of where the commits of a log landed and what they changed."""
 
     rules = "reference"
 
@@ -58,7 +57,7 @@ class ReferenceHistory(GitFacts):
         Args:
             repo_dir: the repository.
             records: the entries of the log.
-            trunk: the local branch on which work lands, which may be missing.
+            trunk: the local branch on which work lands, which need not exist; None: ``master``.
         """
         self.repository = GitRepository.of(repo_dir)
         # it reads commits as git replace and grafts change them
@@ -77,7 +76,11 @@ class ReferenceHistory(GitFacts):
         )
 
     def landing(self, record: IterationRecord) -> Landing:
-        """Look for the commit among the trunk's, or for one with the summary as its subject."""
+        """Return whether the commit of an entry is on the trunk, and what reverted it.
+
+        Where git does not have the commit, the newest commit of the trunk with the summary of the
+        entry as its subject is taken for it.
+        """
         field, sha = self._commit(record)
         landing = partial(Landing, self.rules, self.trunk, field, sha)
 
@@ -107,10 +110,10 @@ class ReferenceHistory(GitFacts):
         return sha in self._indices
 
     def reverted_by(self, sha: str) -> str | None:
-        """Return the newest trunk commit that reverts one.
+        """Return the SHA of the newest trunk commit that reverts a trunk commit, or None.
 
-        It is later, and its message has the word "revert" and 7 to 40 hexadecimal digits with which
-        ``sha`` begins.
+        The reverting commit is later. Its message has the word "revert" and a run of 7 to 40
+        hexadecimal digits with which the SHA of the other one begins.
         """
         index = self._indices.get(sha, -1)
         for mark in self._revert_marks.get(sha[:_SHORTEST_RUN], ()):
@@ -119,9 +122,9 @@ class ReferenceHistory(GitFacts):
         return None
 
     def match_subject(self, text: str) -> str | None:
-        """Return the newest trunk commit with a subject, in any case.
+        """Return the SHA of the newest trunk commit with a subject, upper and lower case alike.
 
-        Return None for an empty one.
+        None for an empty subject, and where no commit has it.
         """
         return self._subjects.get(fold(trim(text)))
 
@@ -134,7 +137,7 @@ class ReferenceHistory(GitFacts):
 
     @cached_property
     def _walk(self) -> list[Commit]:
-        """The commits of the trunk, newest first."""
+        """The commits of the trunk, newest first. Empty without a trunk."""
         return (
             trunk_commits(self.repository, self.trunk.commit)
             if self.trunk.commit
@@ -143,12 +146,12 @@ class ReferenceHistory(GitFacts):
 
     @cached_property
     def _indices(self) -> dict[str, int]:
-        """Where each commit is in the walk."""
+        """The index of each commit in the walk of the trunk, by SHA."""
         return {commit.sha: index for index, commit in enumerate(self._walk)}
 
     @cached_property
     def _subjects(self) -> dict[str, str]:
-        """The newest commit with each subject, trimmed and in one case."""
+        """The SHA of the newest commit by subject, which is trimmed and in one case."""
         subjects: dict[str, str] = {}
         for commit in self._walk:
             subjects.setdefault(fold(trim(commit.subject)), commit.sha)

@@ -21,16 +21,16 @@ _DEPTH_LIMIT = 10_000
 """How deep the reference lets JSON nest."""
 
 _DEPTH_AT_A_TIME = 100
-"""How many levels of it are parsed at a time where Python cannot parse all."""
+"""How many levels of JSON are parsed at a time where Python cannot parse all."""
 
 _STRUCTURE = re.compile(r'"(?:[^"\\]++|\\.)*+(?:"|\\?\Z)|[\[\]{}]', re.DOTALL)
-"""Brackets, and texts, in which brackets mean nothing; one that never ends goes up to the end."""
+"""Matches a bracket or a text. Brackets in a text mean nothing. A text may lack its end."""
 
 _LONGEST_INTEGER = 24  # characters
 
 
 class WrongTypeError(Exception):
-    """A typed field holds another JSON type: the line does not count."""
+    """Raised where a typed field holds another JSON type. The line does not count then."""
 
 
 class _Pairs(list[tuple[str, Any]]):
@@ -38,10 +38,10 @@ class _Pairs(list[tuple[str, Any]]):
 
 
 _NOT_WHOLE = object()
-"""A number that is not written as a whole number."""
+"""In place of a number that is not written as a whole number, or has too many digits."""
 
 Spec: TypeAlias = Callable[[Any, Any], Any]
-"""Decodes a value over what its place holds, and returns what it holds then.
+"""Takes a value and what its place holds already (None: nothing), and returns what it holds then.
 
 Raises WrongTypeError where the value has another type.
 """
@@ -51,10 +51,10 @@ def parse_json(line: bytes) -> Any:
     """Parse one JSON value, for a spec to decode.
 
     Raises:
-        ValueError: it is not one, or is nested deeper than the reference goes.
+        ValueError: the line is not JSON, or is nested deeper than the reference goes.
     """
     if line.startswith(b"\xef\xbb\xbf"):
-        raise ValueError("a byte-order mark is no JSON")
+        raise ValueError("a byte-order mark is not JSON")
 
     text_of_line = line.decode("utf-8", "replace").strip(" \t\r\n")
     try:
@@ -64,12 +64,12 @@ def parse_json(line: bytes) -> Any:
 
 
 def _flattened(json_text: str) -> str:
-    """Return a JSON text with 0 for what is nested more than 100 levels deep.
+    """Return a JSON text with 0 in place of what is nested 100 levels deep or deeper.
 
-    What is replaced was parsed, 100 levels at a time.
+    Each text that 0 replaces was parsed, 100 levels at a time. "" for a text that ends too early.
 
     Raises:
-        ValueError: a part of it is not JSON, or is nested too deep.
+        ValueError: a replaced text is not JSON, or the text is nested deeper than 10,000 levels.
     """
     pieces: list[list[str]] = [[]]
     copied_to = 0
@@ -97,7 +97,7 @@ def _flattened(json_text: str) -> str:
 
 
 def _refuse_constant(name: str) -> Any:
-    raise ValueError(f"{name} is no JSON")
+    raise ValueError(f"{name} is not JSON")
 
 
 _parse = json.JSONDecoder(
@@ -114,7 +114,7 @@ _parse = json.JSONDecoder(
 
 
 def text(value: Any, earlier: Any) -> Any:
-    """Decode a text."""
+    """Decode a text. Null leaves what was there earlier."""
     if value is None:
         return earlier
     if not isinstance(value, str):
@@ -123,7 +123,7 @@ def text(value: Any, earlier: Any) -> Any:
 
 
 def whole_number(value: Any, earlier: Any) -> Any:
-    """Decode a whole number of 64 bits."""
+    """Decode a whole number of 64 bits, with a sign. Null leaves what was there earlier."""
     if value is None:
         return earlier
     if (
@@ -136,7 +136,7 @@ def whole_number(value: Any, earlier: Any) -> Any:
 
 
 def optional_flag(value: Any, _earlier: Any) -> Any:
-    """Decode true or false, or null."""
+    """Decode true or false, or null, which removes what was there earlier."""
     if value is not None and not isinstance(value, bool):
         raise WrongTypeError
     return value
@@ -151,7 +151,13 @@ def any_value(value: Any, _earlier: Any) -> Any:
 
 
 def object_of(**specs: Spec) -> Spec:
-    """Return the spec of an object that always exists: null leaves it as it is."""
+    """Return the spec of an object that always exists, as a dictionary of the fields it has.
+
+    Null leaves the object as it is. Other keys are passed over.
+
+    Args:
+        specs: the spec of each field, by its key, which is matched without regard to case.
+    """
     fields = {fold(name): name for name in specs}
 
     def decode(value: Any, earlier: Any) -> Any:
@@ -180,7 +186,11 @@ def object_of(**specs: Spec) -> Spec:
 
 
 def optional_object(**specs: Spec) -> Spec:
-    """Return the spec of an object that may be missing: null removes it."""
+    """Return the spec of an object that may be missing: null makes it None.
+
+    Args:
+        specs: as for :func:`object_of`.
+    """
     decode_object = object_of(**specs)
     return lambda value, earlier: (
         None if value is None else decode_object(value, earlier)
@@ -188,16 +198,18 @@ def optional_object(**specs: Spec) -> Spec:
 
 
 class _DecodedItems(list[Any]):
-    """A decoded list, with the items that it held before it got shorter.
+    """A decoded list.
 
-    A later list in the same place is decoded over them.
+    Attributes:
+        dropped: the further items that the list had before it got shorter. A later list in the same
+            place is decoded over these too.
     """
 
     dropped: list[Any]
 
 
 def list_of(item_spec: Spec) -> Spec:
-    """Return the spec of a list: null removes it."""
+    """Return the spec of a list of items with one spec. Null makes the list None."""
 
     def decode(value: Any, earlier: Any) -> Any:
         if value is None:

@@ -63,13 +63,13 @@ _CODEX_COUNTS = ("input_tokens", "cached_input_tokens", "output_tokens")
 
 
 class LineContent(Event):
-    """What one line contributes. It has the time of the line in place of its number.
+    """What one line contributes. Its field ``line`` is the time of the line in ns since 1970.
 
     Attributes:
-        flags: what it shows, as bits.
-        tool_calls: how many calls of tools ended in it.
-        tool_errors: how many of them failed.
-        turn: the tokens of a turn, 64 bits signed.
+        flags: what the line shows, as bits: COVERED, BASH, TESTS, LOOP_STATE.
+        tool_calls: how many calls of tools ended in the line.
+        tool_errors: how many of these calls failed.
+        turn: the tokens of a turn, as numbers of 64 bits with a sign; None without a turn.
     """
 
     flags: int = 0
@@ -128,7 +128,10 @@ def read_exactly(line: bytes) -> LineContent | None:
 
 
 def _measured_content(value: Any) -> LineContent | None:
-    """Return the tokens of a line, and how calls of tools ended in it."""
+    """Return the tokens of a line and how calls of tools ended in it.
+
+    None for a line without a time, of another type, or with a field of the wrong type.
+    """
     try:
         line = _LINE(value, None)
         time = timestamp_ns(line.get("timestamp") or "")
@@ -160,7 +163,10 @@ def _claude_content(time: int, line: PlainData) -> LineContent:
 
 
 def _codex_content(time: int, line: PlainData) -> LineContent:
-    """Return the tokens in a line of Codex; other lines contribute their time alone."""
+    """Return the tokens in a line of Codex.
+
+    A line that states no count of tokens contributes its time alone.
+    """
     payload = line.get("payload") or {}
     usage = (payload.get("info") or {}).get("last_token_usage")
     if payload.get("type") != "token_count" or usage is None:
@@ -174,7 +180,15 @@ def _codex_content(time: int, line: PlainData) -> LineContent:
 
 
 def _turn(time: int, given: int, output: int, cached: int, created: int) -> Response:
-    """Return a turn with its tokens: given, put out, read from the cache and written to it."""
+    """Return a turn with its tokens.
+
+    Args:
+        time: when the line was written, in ns since 1970.
+        given: the input tokens.
+        output: the output tokens.
+        cached: the tokens that were read from the cache.
+        created: the tokens that were written to the cache.
+    """
     return Response(
         0,
         time,
@@ -187,7 +201,10 @@ def _turn(time: int, given: int, output: int, cached: int, created: int) -> Resp
 
 
 def _shown_content(value: Any) -> LineContent | None:
-    """Return what the calls in a line show, as flags."""
+    """Return what the calls in a line show, as flags: COVERED in any case.
+
+    None for a line without a time, or with a field of the wrong type.
+    """
     try:
         line = _OBJECTIVE_LINE(value, None)
     except WrongTypeError:
@@ -213,10 +230,7 @@ def _shown_content(value: Any) -> LineContent | None:
 
 
 def _argument(arguments: Any, name: str) -> str:
-    """Return an argument of a call.
-
-    It is "" where the argument is not a text.
-    """
+    """Return an argument of a call, or "" where the argument is missing or not a text."""
     try:
         return object_of(**{name: text})(arguments, None).get(name) or ""
     except WrongTypeError:
@@ -231,7 +245,10 @@ class ReferenceReader(JsonReader):
         self._lines: list[LineContent] = []
 
     def block(self, block: bytes) -> list[tuple[int, bytes]]:
-        """Read some whole lines, and report none as broken. The block ends with a line break."""
+        """Read some whole lines, and return an empty list: none is reported as broken.
+
+        The block ends with a line break.
+        """
         for line in block.split(b"\n"):
             self.line(line)
         return []
@@ -243,7 +260,7 @@ class ReferenceReader(JsonReader):
             self._lines.append(content)
 
     def events(self) -> TranscriptEvents:
-        """Return the events that were read."""
+        """Return the events of the lines that were read and that contribute something."""
         if not self._lines:
             return TranscriptEvents()
 
@@ -274,11 +291,14 @@ class Reference(Harness):
 def list_directly(
     places: TranscriptPlaces, _: Sequence[Harness], warn: Warn
 ) -> Discovery:
-    """List the files directly inside the named folders, in byte order of their names.
+    """List the files ``*.jsonl`` directly inside the named folders.
+
+    The folders are in the order in which they are named, first those of the user, and the files of
+    each in byte order of their names.
 
     Args:
         places: where to look. Only the named folders count.
-        warn: takes a message for each folder without such a file.
+        warn: takes a message for each folder without such a file, and for each that is skipped.
     """
     transcripts = []
     roots = []
@@ -317,10 +337,10 @@ REFERENCE_TRANSCRIPTS = transcript_rules(
 
 
 class ReferenceScan(Scan):
-    """One reading of the transcripts in some folders, which counts every line as often as it is."""
+    """One reading of the transcripts in some folders, which counts each copy of a line."""
 
     def facts(self, windows: Sequence[IterationWindow]) -> list[TranscriptFacts]:
-        """Return what is in each window, when everything has been read. Call it once."""
+        """Read everything, and return what is in each window, in turn. Call it once."""
         self.start()
         tallies = Tallies(windows, {Reference.name: Reference.input_holds_cached})
         for number, (transcript, events_by_harness) in enumerate(self._read()):
@@ -335,7 +355,13 @@ class ReferenceScan(Scan):
 
 
 def _count(tally: Tally, file: int, events: TranscriptEvents) -> None:
-    """Count the lines of a transcript, by its number."""
+    """Count the lines of a transcript.
+
+    Args:
+        tally: what they are added to.
+        file: the number of the transcript.
+        events: what the transcript shows.
+    """
     for times in events.covers:
         tally.cover(file, "", times)
     for line in events.of(LineContent):
