@@ -1,4 +1,4 @@
-"""Brings logs up to date: scores what has no score, or one that what is on disk no longer gives."""
+"""Brings logs up to date: scores what has no score, or one that the evidence no longer gives."""
 
 import datetime
 import os
@@ -51,8 +51,8 @@ class BackfillPlan(NamedTuple):
         dry_run: whether nothing is written.
         refresh_git: whether an iteration is scored again where only git answers otherwise.
         allow_evidence_loss: whether a score is replaced although evidence for it is missing now.
-        since: the first day; earlier iterations are passed over.
-        only_absent: a signal; iterations for which it voted are passed over.
+        since: iterations before this day are passed over; None for no such day.
+        only_absent: iterations in which this signal voted are passed over; None for no signal.
         keeps_cache: whether the store keeps what is read even in a dry run.
         observe: whether the evidence of optional signals is gathered although they do not vote.
     """
@@ -75,7 +75,7 @@ class IterationResult(NamedTuple):
     Attributes:
         facts: its evidence.
         computed: the score that the evidence gives now.
-        score: the score that counts: that one, or that of the sidecar, where it stays.
+        score: the score that counts: that of the sidecar if it stays, else ``computed``.
     """
 
     facts: IterationFacts
@@ -84,7 +84,7 @@ class IterationResult(NamedTuple):
 
 
 TakeResult = Callable[[IterationResult], None]
-"""Takes each iteration that has a score, in order."""
+"""Takes each iteration that has a score, in the order of the log."""
 
 
 @dataclass(slots=True)
@@ -93,16 +93,16 @@ class LogReport:
 
     Attributes:
         iter_log_dir: the log.
-        error: why it could not be brought up to date.
+        error: why the log could not be brought up to date; None if it could.
         scored: the reason for each new score, by iteration.
-        up_to_date: how many iterations had the right score.
-        passed_over: how many the plan leaves out.
-        kept: the iterations with an old score that has more evidence than a new one would have,
-            and the signals that would lose it.
+        up_to_date: how many iterations needed no new score, with those of ``git_changed``.
+        passed_over: how many iterations the plan leaves out.
+        kept: by iteration with an old score that rests on more evidence than a new one would, the
+            signals that would lose evidence.
         git_changed: the iterations that keep their scores although git answers otherwise now.
-        absent: how often each signal was absent, for which reason.
+        absent: in how many iterations a signal was absent, by the signal and the reason.
         warnings: what was skipped, or reads otherwise than it was meant.
-        broken: the entries that stopped the log, or that a lenient rubric left out.
+        broken: the errors of the entries that stopped the log, or that a lenient rubric left out.
         seconds: how long it took.
     """
 
@@ -158,7 +158,11 @@ def backfill_log(plan: BackfillPlan, take: TakeResult = silent) -> LogReport:
 
 
 def _bring_up_to_date(plan: BackfillPlan, report: LogReport, take: TakeResult) -> None:
-    """Do what :func:`backfill_log` does, and note it in the report; errors are raised."""
+    """Bring one log up to date, and note in a report what was done.
+
+    Raises:
+        DaScoreError: the log could not be brought up to date.
+    """
     log = report.iter_log_dir
     rubric = plan.rubric
     settings = plan.settings
@@ -214,7 +218,8 @@ def _bring_iteration_up_to_date(
 ) -> PersistedScore | None:
     """Write the sidecar of an iteration if it is not up to date, and return the score that counts.
 
-    That is the new score, or the old one where it stays; None where there is no old one to stay.
+    That is the old score where the sidecar stays, else the new one. None where an iteration without
+    a readable sidecar is passed over.
     """
     log = report.iter_log_dir
     iteration = scored.record.iteration
@@ -258,7 +263,7 @@ def _reason_to_score(
     plan: BackfillPlan,
     report: LogReport,
 ) -> str | None:
-    """Return why an iteration needs a new score, in a few words, or None where it does not."""
+    """Return why an iteration needs a new score, or None after counting it in the report."""
     old_score = comparison.old_score
     if _is_passed_over(facts, old_score, plan):
         report.passed_over += 1
@@ -288,7 +293,7 @@ def _reason_to_score(
 def _cause_of_change(
     comparison: SidecarComparison, old_stamp: Stamp | None
 ) -> str | None:
-    """Return why a sidecar differs, or None where only git answers otherwise now."""
+    """Return why a sidecar differs from the new one, or None where only git answers otherwise."""
     if old_stamp is not None:
         return None if comparison.stamp.same_inputs(old_stamp) else "inputs changed"
 
@@ -305,7 +310,7 @@ def _cause_of_change(
 def _is_passed_over(
     facts: IterationFacts, old_score: PersistedScore | None, plan: BackfillPlan
 ) -> bool:
-    """Return whether the plan leaves an iteration out, by its date or by a signal that voted."""
+    """Return whether the plan leaves an iteration out, by its day or by a signal that voted."""
     if plan.since is not None and not _is_since(facts, plan.since):
         return True
     if not plan.only_absent or old_score is None:
@@ -316,9 +321,9 @@ def _is_passed_over(
 
 
 def _is_since(facts: IterationFacts, since: datetime.date) -> bool:
-    """Return whether an iteration is from a day on, by its date or else the end of its time.
+    """Return whether an iteration is from a day on, the day itself included.
 
-    One without both is.
+    The date of its entry decides, or else the end of its time in UTC. Without both it is True.
     """
     date = day_or_none(facts.record.date[:10])
     if date is not None:
@@ -338,7 +343,7 @@ def backfill_logs(
     plans: list[BackfillPlan],
     processes: int,
 ) -> Iterator[LogReport]:
-    """Bring logs up to date, and yield a report for each as it is done.
+    """Bring logs up to date, and yield a report for each log as soon as it is done.
 
     Args:
         plans: the logs.
@@ -376,7 +381,7 @@ def backfill_logs(
 
 
 def _report_of(plan: BackfillPlan) -> LogReport:
-    """Bring one log up to date; a bug becomes the error of its report, so that others go on."""
+    """Bring one log up to date. A bug becomes the error of its report, so that other logs go on."""
     try:
         return backfill_log(plan)
     except Exception as e:
@@ -385,7 +390,7 @@ def _report_of(plan: BackfillPlan) -> LogReport:
 
 
 def _prepare_worker(parent: int) -> None:
-    """Leave interruptions to the process that started this one, and end when that is gone."""
+    """Leave interruptions to the process that started this one, and end when that process ends."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
     end_with_parent(parent)

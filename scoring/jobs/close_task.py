@@ -33,10 +33,11 @@ class ClosedTask(NamedTuple):
     Attributes:
         iteration: the number of the iteration.
         sidecar_path: the sidecar with its score.
-        scored: whether there was enough evidence for a score.
-        value: the score, from 0 to 1.
+        scored: whether any signal voted, so that there is a score.
+        value: the score, from 0 to 1; without meaning unless ``scored``.
         band: the band of the score.
-        session_sidecar_path: the sidecar of its session; None without a session.
+        session_sidecar_path: the sidecar of its session; None without a session, or where that was
+            not written.
         rubric_version: the rubric.
         warnings: what was skipped, or reads otherwise than it was meant.
     """
@@ -65,14 +66,16 @@ def close_task(
         iter_log_dir: the log.
         sources: the evidence.
         rubric: the rubric.
-        iteration: the number of the iteration; by default the highest.
-        recompute: which iterations are scored again: ``current``, ``recent-K`` or ``all``.
+        iteration: the number of the iteration; None is the highest.
+        recompute: which iterations are scored again: ``current`` for this one, ``recent-K`` for the
+            K last up to and with this one, or ``all``. Others of their sessions are scored too if
+            they have no whole sidecar under the rubric.
         broken: takes the errors of entries that are left out.
 
     Raises:
-        NotFoundError: the log does not have the iteration.
+        NotFoundError: the log does not have the iteration, or has none.
         SettingsError: ``recompute`` has another value.
-        DaScoreError: as for a run over the whole log.
+        DaScoreError: the log or the evidence cannot be read, or a sidecar cannot be written.
     """
     warnings: list[str] = []
     sources = sources.noting(warnings.append)
@@ -138,7 +141,16 @@ def close_task(
 def _iterations_to_score(
     numbers: list[int], iteration: int, recompute: str
 ) -> set[int]:
-    """Return the iterations that are scored again, the one that is closed included."""
+    """Return the iterations that are scored again, the one that is closed included.
+
+    Args:
+        numbers: the iterations of the log, ascending.
+        iteration: the iteration that is closed.
+        recompute: ``current``, ``recent-K`` or ``all``.
+
+    Raises:
+        SettingsError: ``recompute`` has another value.
+    """
     if recompute == "current":
         return {iteration}
     if recompute == "all":
@@ -154,7 +166,10 @@ def _iterations_to_score(
 
 
 def iterations_by_session(records: Records) -> dict[str, list[int]]:
-    """Return the iterations of each session, in order."""
+    """Return the iterations of each session in the order of the log, by the session's id.
+
+    Iterations without a session are left out.
+    """
     members: dict[str, list[int]] = {}
     for record in records:
         session_id = record.agent.session_id
@@ -202,10 +217,10 @@ def score_again(
         sources: the evidence.
         rubric: the rubric.
         records: all records of the log.
-        iteration: the number of one of them.
+        iteration: the number of the iteration. It must be among the records.
 
     Returns:
-        The iteration, and what had to be read of the log.
+        The scored iteration, and the evidence that was read for it.
     """
     opened: list[Evidence] = []
     ((scored,),) = score_iterations(

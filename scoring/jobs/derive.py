@@ -51,7 +51,7 @@ PATIENCE = 600
 """For how many seconds another process may write entries before this one gives up."""
 
 _LARGEST_NUMBER = 10**9
-"""An iteration from this number on is taken for a slip, and the next entry does not follow it."""
+"""Iterations with this number or a higher one are taken for slips: the next entry ignores them."""
 
 _NUMBERED_NAME = re.compile(r"iter-([0-9]{1,9})\.")
 _COMMIT_LINE = re.compile(
@@ -64,12 +64,12 @@ class DerivedEntry(NamedTuple):
 
     Attributes:
         iteration: its number.
-        commit: the commit; without a SHA where only a checkpoint shows it.
-        session_ids: the sessions that made the commit; the entry names the first.
+        commit: the commit. Its SHA is "" where only a checkpoint shows it.
+        session_ids: the sessions that made the commit; the entry names the first. May be empty.
         found_by: what says that an agent made the commit.
         branch: the branch of the work; "" where nothing tells.
         size: how much the commit changed.
-        known_from: the only evidence of a commit that git does not have; "" for any other.
+        known_from: the only evidence of a commit that git does not have, else "".
     """
 
     iteration: int
@@ -81,7 +81,7 @@ class DerivedEntry(NamedTuple):
     known_from: str
 
     def as_dict(self) -> PlainData:
-        """Return plain data: the entry, its commit, and who made that."""
+        """Return plain data: the number of the entry, its commit, and who made the commit."""
         data: PlainData = {
             "iteration": self.iteration,
             "kind": "commit",
@@ -98,8 +98,8 @@ class Skipped(NamedTuple):
     """A commit of an agent that gets no entry.
 
     Attributes:
-        commit: its SHA; for a commit without one, its checkpoint.
-        reason: why it gets none.
+        commit: its SHA; for a commit without a SHA, its checkpoint.
+        reason: why it gets no entry.
     """
 
     commit: str
@@ -110,8 +110,8 @@ class Derivation(NamedTuple):
     """What deriving a log did.
 
     Attributes:
-        written: the new entries, in order.
-        skipped: the commits that have an entry.
+        written: the new entries, in the order of their numbers.
+        skipped: the commits that have an entry already.
         broken: a line for each entry that cannot be read.
     """
 
@@ -134,8 +134,8 @@ class ExistingLog:
     Attributes:
         records: its entries, sorted by iteration.
         broken: a line for each entry that cannot be read.
-        named_by_broken: the commits that such entries name, in lower case, and their files.
-        highest: the highest number in use.
+        named_by_broken: by a commit in lower case, the unreadable file that names the commit.
+        highest: the highest number in the names of files or in entries; 0 without any.
     """
 
     records: list[IterationRecord] = field(default_factory=list)
@@ -198,18 +198,17 @@ def derive(
     Args:
         log_dir: the log, which is made where it does not exist.
         sources: the evidence, under the rules that observe.
-        since: the first day; earlier commits get no entry.
+        since: the first day of which commits get an entry; None for all days.
         dry_run: whether nothing is written.
-        session: the id of a session; commits of others get no entry.
-        landed_only: whether commits that are not on the trunk get no entry, tips of branches aside.
+        session: the id of the session of which commits get an entry; None for all sessions.
+        landed_only: whether only commits of the trunk and tips of local branches get an entry.
         assisted: whether commits count of which the message only says that an agent assisted.
-        authors: names or addresses of people; commits of others get no entry.
-        mine: whether to add the names of the user of this repository to ``authors``.
+        authors: names or addresses of authors of whom commits get an entry; empty for all.
+        mine: whether to add the user of this repository to ``authors``, so that they are not empty.
 
     Raises:
         LogError: the log cannot be listed.
-        NotARepositoryError: the repository is not a git work tree.
-        GitError: git failed.
+        GitError: git failed, or the repository is not a git work tree.
         OptionError: ``mine``, and git knows no user.
         WriteError: an entry cannot be written.
     """
@@ -220,7 +219,6 @@ def derive(
         exclusive_lock(GitRepository(sources.repo_dir).common_dir, seconds=PATIENCE),
     ):
         assert isinstance(scan, AttributedScan)
-
         log = read_existing_log(log_dir)
         history = AttributedHistory(sources.repo_dir, log.records, sources.trunk)
         if history.tips() and not history.walk:
@@ -267,11 +265,10 @@ def _chosen_commits(
 
     Args:
         agents: the commits.
-        history: the history that they are from.
-        since: the first day.
-        session: the session that made them.
-        people: case-folded names and addresses of authors. None in place of any of these three
-            chooses all.
+        history: the history that has the commits.
+        since: the first day, which is included; None chooses all days.
+        session: the id of a session that made the commits; None chooses all sessions.
+        people: case-folded names and addresses of authors; None chooses all authors.
     """
     authors_by_commit: dict[str, set[str]] = {}
     if people is not None:
@@ -292,7 +289,7 @@ def _new_entries(
     history: AttributedHistory,
     highest: int,
 ) -> Iterator[DerivedEntry]:
-    """Yield the entries of some commits, with the numbers after the highest in use."""
+    """Yield the entries of commits in the order of ``names``, with numbers from ``highest`` + 1."""
     sizes = history.sizes(name for name in names if name not in agents.known_from)
 
     for iteration, name in enumerate(names, start=highest + 1):
@@ -313,10 +310,10 @@ def _new_entries(
 
 
 def _write_entries(log_dir: Path, entries: list[DerivedEntry]) -> None:
-    """Write new entries, all at once.
+    """Write new entries, with one wait for the disk. The folder is made if it does not exist.
 
     Raises:
-        WriteError: a file is there already, or cannot be written.
+        WriteError: a file exists (nothing is written), or cannot be written (others may be).
     """
     make_folder(log_dir)
     files = []
@@ -329,7 +326,7 @@ def _write_entries(log_dir: Path, entries: list[DerivedEntry]) -> None:
 
 
 def _text_of(entry: DerivedEntry) -> bytes:
-    """Return a new entry as YAML. Of a commit that git lacks, it says only what showed it."""
+    """Return a new entry as YAML. If git lacks the commit, only what showed the commit is said."""
     commit = entry.commit
     fields = git_fields(commit, entry.branch, entry.size)
     summary = trim(commit.subject)
@@ -353,7 +350,9 @@ def derive_runs(
     folder: Path,
     dry_run: bool,
 ) -> list[tuple[int, GradedRun]]:
-    """Write an entry, with a reward file, for every graded run that does not have one.
+    """Write an entry, with a reward file, for every graded run without one, and return these runs.
+
+    Each run comes after the number of its entry. The numbers ascend.
 
     Args:
         log_dir: the log, which is made where it does not exist.
@@ -361,12 +360,11 @@ def derive_runs(
         folder: the folder of the runs.
         dry_run: whether nothing is written.
 
-    Returns:
-        The runs that were new, with the numbers of their entries.
-
     Raises:
         InputError: the folder does not exist.
-        LogError, NotARepositoryError, GitError, WriteError: as for :func:`derive`.
+        LogError: the log cannot be listed.
+        GitError: git failed, or the repository is not a git work tree.
+        WriteError: an entry cannot be written.
     """
     if not folder.is_dir():
         raise InputError(f"{folder}: no such directory")

@@ -26,7 +26,7 @@ from scoring.text import shown, trim
 ENTRY_MODE = 0o644
 
 SAME_COMMIT = 7
-"""The fewest digits that name a commit; so many must agree where git does not know the commit."""
+"""The fewest digits that name a commit. So many must be equal where git does not know a commit."""
 
 _ISSUE_IN_SUBJECT = re.compile(
     r"(?<![\w#/&])(?:#|GH-)([0-9]{1,9})\b"
@@ -58,7 +58,7 @@ _NOT_A_PROJECT = {
     "X",
     "H",
 }
-"""What precedes a number as in the key of an issue, though it is the name of something else."""
+"""Words before a number that look like the key of an issue but are something else, as UTF-8."""
 
 _NOT_A_PROJECT_IN_BRANCH = _NOT_A_PROJECT | {
     "ISSUE",
@@ -93,7 +93,7 @@ class ExistingEntry(NamedTuple):
 
     Attributes:
         path: its file.
-        commit: the commit that it names, as written; "" for an entry that cannot be read.
+        commit: the commit that the entry names, as written; "" if it names none or cannot be read.
     """
 
     path: Path
@@ -112,7 +112,7 @@ def new_entry(
     Args:
         log_dir: the log, which is made where it does not exist.
         repo_dir: the repository of the commit.
-        iteration: the number of the entry; None is the next one.
+        iteration: the number of the entry; None is the number after the highest of an entry.
         commit: a name of the commit, as git takes it.
         warn: takes a warning when another entry names the commit.
 
@@ -153,7 +153,8 @@ def new_entry(
 def existing_entries(log_dir: Path) -> dict[int, ExistingEntry]:
     """Return the entries of a log by number, without those of the archive.
 
-    One that cannot be read has the number in its name, and no commit.
+    An entry that cannot be read has the number in its file's name, and no commit. There are no
+    entries if the folder does not exist.
     """
     entries: dict[int, ExistingEntry] = {}
     if not log_dir.is_dir():
@@ -171,13 +172,17 @@ def existing_entries(log_dir: Path) -> dict[int, ExistingEntry]:
 
 
 def number_of(name: str) -> int:
-    """Return the iteration in the name of an entry, cut to 18 digits."""
+    """Return the iteration in the name of an entry's file, cut to its first 18 digits."""
     digits = name.removeprefix("iter-").removesuffix(".yaml").lstrip("0")
     return int(digits[:18] or 0)
 
 
 def fields_from_git(repo_dir: Path, name: str) -> dict[str, str]:
-    """Return what git knows of a commit, as YAML by the paths of fields.
+    """Return what git knows of a commit, as values in YAML by the paths of fields.
+
+    Args:
+        repo_dir: the repository.
+        name: a name of the commit, as git takes it.
 
     Returns:
         The fields; none for ``HEAD`` in a repository without commits.
@@ -212,8 +217,8 @@ def template(iteration: int, fields: dict[str, str]) -> str:
 
     Args:
         iteration: its number.
-        fields: what is known, as YAML by the paths of fields; all other fields are comments, and
-            claim nothing.
+        fields: the known values, as YAML by the paths of fields. All other fields become comments,
+            and claim nothing.
     """
     introduction = (
         f"Iteration {iteration}. Say what you know and leave out the rest: it does not count"
@@ -245,7 +250,7 @@ def _lines_of_field(
     Args:
         field: the field.
         values: the values, as YAML by the paths of fields.
-        previous: the path of the field above it.
+        previous: the path of the field above this one; "" for the first.
     """
     block, _, name = field.path.rpartition(".")
     root = field.path.partition(".")[0].removesuffix("[]")
@@ -316,7 +321,7 @@ def task_of(branch: str, subject: str) -> str:
     """Return the issue that a branch or a subject refers to, as ``ABC-12`` or ``#12``.
 
     Returns:
-        The issue; without one the branch.
+        The issue, that of the branch first; without an issue the branch, which may be "".
     """
     key = _KEY_IN_BRANCH.search(branch)
     if key is not None:
@@ -347,8 +352,8 @@ def entry_text(
 
     Args:
         iteration: its number.
-        fields: fields at its top, with their values as YAML.
-        agent: fields of its block ``agent``, with texts.
+        fields: the fields at its top, each with its value as YAML.
+        agent: the fields of its block ``agent``, each with its text, which is not YAML yet.
         summary: the text of ``impl.summary``.
     """
     lines = ["schema_version: 2", f"iteration: {iteration}"]

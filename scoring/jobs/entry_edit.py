@@ -47,12 +47,12 @@ def set_value(
         log_dir: the log.
         iteration: the number of the entry.
         path: the field, as ``impl.retries`` or ``verifiers.0.status``.
-        text: its value, as YAML; in a field that holds text, the text itself.
+        text: the value, as YAML. For a field that holds a text, it is the text itself.
 
     Raises:
         NotFoundError: the log does not have the entry.
         SettingsError: the field does not exist or does not take the value.
-        InputError: the file cannot be read, or not be changed without changing more.
+        InputError: the file cannot be read, or the edit would change more than the field.
         WriteError: the file cannot be written.
     """
     entries = existing_entries(log_dir)
@@ -72,7 +72,18 @@ def _with_value(
     path: str,
     text: str,
 ) -> bytes:
-    """Return the content of an entry with a field set."""
+    """Return the content of an entry with a field set.
+
+    Args:
+        file: the entry's file, for errors.
+        data: the content of the file.
+        path: the field.
+        text: the value, as for :func:`set_value`.
+
+    Raises:
+        SettingsError: the field does not exist or does not take the value.
+        InputError: the entry cannot be read, or the edit would change more than the field.
+    """
     field = _field_at(path, _version_of(file, data))
     value = _as_yaml(field, text, path)
 
@@ -100,7 +111,11 @@ def _with_value(
 
 
 def _version_of(file: Path, data: bytes) -> int:
-    """Return the schema of an entry. InputError where it is not one that is known."""
+    """Return the number of the schema of an entry, 1 or 2.
+
+    Raises:
+        InputError: the entry cannot be read, or has another schema or none.
+    """
     try:
         fields = fields_in(data, {"schema_version": Reader.integer}, MOST_IN_ENTRY)
     except YamlError as e:
@@ -118,7 +133,7 @@ def _field_at(path: str, version: int) -> DescribedField:
     """Return the field at a path, such as ``verifiers.0.status``, of a schema.
 
     Raises:
-        SettingsError: no field that holds one value is there, or it must not be changed.
+        SettingsError: no field with one value has this path, or the field must not be changed.
     """
     problem = "stays as it is"
     if path not in _FIXED_FIELDS:
@@ -135,7 +150,16 @@ def _field_at(path: str, version: int) -> DescribedField:
 
 
 def _as_yaml(field: DescribedField, text: str, path: str) -> str:
-    """Return a value as YAML in one line. SettingsError where the field cannot hold it."""
+    """Return a value as YAML in one line.
+
+    Args:
+        field: the field that is to hold the value.
+        text: the value: any text for a field of text, else YAML.
+        path: the path of the field, for errors.
+
+    Raises:
+        SettingsError: the field cannot hold the value.
+    """
     if field.kind == "text":
         return quoted(text)
 
@@ -167,9 +191,13 @@ def _edited(
 
     Args:
         source: the text.
-        root: the entry in it.
+        root: the top node of the entry in that text.
         path: the field.
         value: the value, as YAML.
+
+    Raises:
+        SettingsError: the path goes through a value without fields, or past the end of a list.
+        YamlError: the path goes through an alias.
     """
     node = root
     parts = path.split(".")
@@ -215,10 +243,15 @@ def _edited(
 
 
 def _item_at(node: SequenceNode, name: str, path: str) -> WrittenNode | None:
-    """Return an item of a list, or None for the index after the last one.
+    """Return the item of a list at an index, or None for the index after the last item.
+
+    Args:
+        node: the list.
+        name: the index in digits, from 0.
+        path: the whole path, for errors.
 
     Raises:
-        SettingsError: the name is not an index, or a higher one.
+        SettingsError: the name is not an index, or is higher than the index after the last item.
     """
     count = len(node.value)
     index = -1
@@ -243,7 +276,8 @@ def _with_part(
     Args:
         source: the text.
         node: the block or the list.
-        parts: the path of what is set, from the node on; what is missing on the way is made.
+        parts: the rest of the path, which begins with the field or the index that the node lacks.
+            Blocks and lists on the way to the value are made.
         value: the value, as YAML.
     """
     name, *inner_parts = parts
@@ -275,7 +309,7 @@ def _with_part(
 
 
 def _indent_of_blocks(block: CollectionNode) -> int:
-    """Return by how much the first block inside of a block is indented."""
+    """Return how many columns the first block in a block is indented by, or two without one."""
     for _, inner in block.value:
         if isinstance(inner, MappingNode) and not inner.flow_style:
             indent: int = inner.start_mark.column - block.start_mark.column
@@ -284,7 +318,11 @@ def _indent_of_blocks(block: CollectionNode) -> int:
 
 
 def _last_node(node: CollectionNode) -> WrittenNode:
-    """Return the node that ends a block or list: its last value, or the key of an alias."""
+    """Return the last value of a block or list that is not empty, or the last key before an alias.
+
+    Raises:
+        YamlError: the last item of a list is an alias.
+    """
     last: WrittenNode
     if isinstance(node, MappingNode):
         key: WrittenNode
@@ -310,14 +348,19 @@ def _end_of(source: str, node: WrittenNode) -> int:
 
 
 def _in_one_line(parts: list[str], value: str) -> str:
-    """Return a value inside blocks and lists that do not exist yet, in one line."""
+    """Return a value in YAML inside of new blocks and lists, in one line.
+
+    Args:
+        parts: the path to the value, the outermost part first. Digits are the item of a new list.
+        value: the value, as YAML.
+    """
     for part in reversed(parts):
         value = f"[{value}]" if part.isdigit() else f"{{{part}: {value}}}"
     return value
 
 
 def _changes_more(old: bytes, new: bytes, path: str) -> bool:
-    """Tell whether an edit changed the value of any other field of the record."""
+    """Return whether an edit changed the value of any field of the record but that at ``path``."""
     try:
         old_values = dict(_flattened(parse_iteration_record(old).as_dict()))
         new_values = dict(_flattened(parse_iteration_record(new).as_dict()))

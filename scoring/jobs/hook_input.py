@@ -15,7 +15,7 @@ PATIENCE = 0.1
 """For how many seconds standard input is read."""
 
 SIZE_LIMIT = 16 << 20
-"""At how many bytes reading standard input stops."""
+"""Reading standard input stops after more bytes than these."""
 
 _PIECE = 1 << 16
 _SESSION_ID = re.compile(r"[\w.:-]{1,200}")
@@ -29,10 +29,10 @@ class HookInput(NamedTuple):
     """What a harness sent. Any of it may be missing.
 
     Attributes:
-        cwd: the folder in which the agent worked.
-        transcript_dirs: the folders of the transcripts that the harness names.
-        stop_hook_active: whether the harness runs the hook because of the hook.
-        session_id: the id of the session that stopped.
+        cwd: the folder in which the agent worked; None where the harness names none.
+        transcript_dirs: the folders of the transcripts that the harness names, each once.
+        stop_hook_active: whether a hook had kept the agent from stopping before this stop.
+        session_id: the id of the session that stopped; None without an id of a usual form.
     """
 
     cwd: Path | None = None
@@ -45,7 +45,7 @@ def parse_hook_input(text: str | bytes) -> HookInput:
     """Return what the JSON of a harness says.
 
     Raises:
-        InputError: it is not a JSON object.
+        InputError: the text is not a JSON object.
     """
     try:
         data = json.loads(text)
@@ -86,7 +86,7 @@ def read_hook_input(fd: int = 0, patience: float = PATIENCE) -> HookInput | None
         patience: after how many seconds nothing more is read.
 
     Returns:
-        What the harness sent; None without any input.
+        What the harness sent; None without any input in that time.
 
     Raises:
         InputError: the input is not a whole JSON object.
@@ -102,7 +102,20 @@ def read_hook_input(fd: int = 0, patience: float = PATIENCE) -> HookInput | None
 
 
 def _read_until_object(fd: int, deadline: float) -> bytes:
-    """Return the bytes up to the end of a JSON object, of the input, or of the time."""
+    """Return the bytes that were read until one of these came.
+
+    - the end of a JSON object;
+    - the end of the input;
+    - the deadline;
+    - more than :data:`SIZE_LIMIT` bytes.
+
+    Args:
+        fd: the file descriptor; of a terminal nothing is read.
+        deadline: a time of ``time.monotonic``.
+
+    Raises:
+        OSError, ValueError: the file descriptor cannot be read.
+    """
     data = b""
 
     while len(data) <= SIZE_LIMIT and not os.isatty(fd):

@@ -33,7 +33,7 @@ from .hook_places import (
 USUAL = Hook("", quiet=False)
 
 _ONLY_VERSION = {"version": 1}
-"""What is left of a file with a flat list of hooks, which states its version."""
+"""What a file with a flat list of hooks holds without hooks: it states its version."""
 
 _HELP_TIMEOUT = 30  # seconds
 
@@ -44,7 +44,7 @@ class HookChange(NamedTuple):
     Attributes:
         path: the file.
         changed: whether it was changed.
-        backup: where its former content is; None without one.
+        backup: the file with its former content; None where no backup was written.
     """
 
     path: Path
@@ -56,9 +56,9 @@ class _InstalledHook(NamedTuple):
     """The hook in a settings file.
 
     Attributes:
-        event: the event that it runs for.
-        group: the object that holds it; in a flat list the hook itself.
-        hook: its own object.
+        event: the event for which the hook runs.
+        group: the object that holds the hook; in a flat list it is ``hook`` itself.
+        hook: the object of the hook.
     """
 
     event: str
@@ -70,7 +70,7 @@ def why_it_does_not_run(command: str) -> str:
     """Run the program of a hook once, for its help, and say why that fails.
 
     Returns:
-        The reason; "" where it runs.
+        The reason; "" where the program runs.
     """
     try:
         program = _program_in(command)
@@ -106,17 +106,18 @@ def why_it_does_not_run(command: str) -> str:
 
 
 def install_command(path: Path, hook: Hook, shared: bool) -> HookChange:
-    """Put the da-score that runs now into a settings file.
+    """Put the hook into a settings file, with the da-score that runs now.
 
     Args:
         path: the settings file.
-        hook: how the harness runs it.
-        shared: whether other machines get the file too, so that it must not name a path of this
-            one: the command is then looked up where it runs.
+        hook: how the harness runs the hook.
+        shared: whether other machines get the file too. The command then names no path of this
+            machine, and is looked up on the path of the machine on which it runs.
 
     Raises:
-        InputError: the program does not exist or does not run, or as :func:`install_hook`.
-        WriteError: as :func:`install_hook`.
+        InputError: the program does not exist or does not run; or the file cannot be read, or does
+            not hold hooks as it should.
+        WriteError: the file cannot be written.
     """
     program = PROGRAM
     if not shared:
@@ -132,10 +133,10 @@ def install_command(path: Path, hook: Hook, shared: bool) -> HookChange:
 
 
 def _program_that_runs() -> str:
-    """Return the da-score that runs now, or the one on the path where it is not a program.
+    """Return the da-score that runs now, or else the da-score on the path.
 
     Raises:
-        InputError: there is neither.
+        InputError: neither is a program that can be started.
     """
     # The path may hold another da-score than the one that runs.
     candidate = Path(sys.executable).with_name(PROGRAM)
@@ -156,16 +157,18 @@ def install_hook(
     command: str = f"{PROGRAM} close-task",
     hook: Hook = USUAL,
 ) -> HookChange:
-    """Put the hook into a settings file, unless it is there and its program exists.
+    """Put the hook into a settings file.
+
+    Where the file has the hook, only a program that cannot be started is replaced.
 
     Args:
         path: the settings file, which is made where it does not exist.
         command: the command of the hook.
-        hook: how the harness runs it.
+        hook: how the harness runs the hook.
 
     Raises:
         InputError: the file cannot be read, or does not hold hooks as it should.
-        WriteError: it cannot be written. In either case it stays as it is.
+        WriteError: the file cannot be written. In either case the file stays as it is.
     """
     text, data = read_json_file(path)
 
@@ -184,7 +187,12 @@ def install_hook(
 
 
 def _repair(installed: list[_InstalledHook], program: str) -> bool:
-    """Put a program into the hooks with one that cannot be started, and tell whether any was."""
+    """Put a program in the place of one that cannot be started, and return whether a hook changed.
+
+    Args:
+        installed: the hooks. Their objects are changed.
+        program: the program; without an absolute path, nothing is changed.
+    """
     if not os.path.isabs(program):
         return False
 
@@ -205,10 +213,10 @@ def _repair(installed: list[_InstalledHook], program: str) -> bool:
 
 
 def _groups_of_event(path: Path, data: Any, event: str) -> list[Any]:
-    """Return the list of an event in the data of a settings file, to which it is added if missing.
+    """Return the list of an event in the data of a settings file. A missing list is added there.
 
     Raises:
-        InputError: the data has something else in its place.
+        InputError: the data has something else in the place of the list.
     """
     if not isinstance(data, dict):
         problem = "the file is not a JSON object"
@@ -223,10 +231,17 @@ def _groups_of_event(path: Path, data: Any, event: str) -> list[Any]:
 
 
 def uninstall_hook(path: Path) -> HookChange:
-    """Take the hook out of a settings file, which gets back the bytes that it had before.
+    """Take the hook out of a settings file.
+
+    - A file that holds nothing else and has no backup is removed, with its folder if that is empty.
+    - A file that then says what its backup says gets the bytes of the backup.
+    - Any other file keeps its layout.
+
+    In the last two cases the backup is removed.
 
     Raises:
-        InputError, WriteError: as :func:`install_hook`.
+        InputError: the file cannot be read.
+        WriteError: the file cannot be written or removed.
     """
     text, data = read_json_file(path)
     installed = _installed_hooks(data)
@@ -263,7 +278,13 @@ def uninstall_hook(path: Path) -> HookChange:
 
 
 def _former_bytes(path: Path, data: Any, text: str) -> bytes:
-    """Return a settings file without the hook: the bytes of the backup, if it says the same."""
+    """Return the bytes of the backup if it holds the same data, else the data in the old layout.
+
+    Args:
+        path: the settings file.
+        data: what the file holds without the hook.
+        text: the text of the file with the hook.
+    """
     backup = backup_of(path)
     with contextlib.suppress(InputError, WriteError):
         former = read_json_file(backup)
@@ -273,10 +294,10 @@ def _former_bytes(path: Path, data: Any, text: str) -> bytes:
 
 
 def installed_in(path: Path) -> list[str]:
-    """Return the events for which a settings file runs the hook.
+    """Return the events for which a settings file runs the hook, each once; none without a file.
 
     Raises:
-        InputError: as :func:`install_hook`.
+        InputError: the file cannot be read, is not JSON, or has a key twice.
     """
     installed = _installed_hooks(read_json_file(path).data)
     return list(dict.fromkeys(entry.event for entry in installed))
@@ -285,8 +306,10 @@ def installed_in(path: Path) -> list[str]:
 def hooks_that_do_not_run(path: Path) -> Iterator[str]:
     """Yield why a hook in a settings file does not run, for each command once.
 
+    The program of each command is started for that.
+
     Raises:
-        InputError: as :func:`install_hook`.
+        InputError: the file cannot be read, is not JSON, or has a key twice.
     """
     installed = _installed_hooks(read_json_file(path).data)
     for command in dict.fromkeys(_command_of(entry.hook) for entry in installed):
@@ -315,15 +338,18 @@ def _installed_hooks(data: Any) -> list[_InstalledHook]:
 
 
 def _command_of(hook: PlainData) -> Any:
-    """Return what a hook says that it runs; it may be any JSON, since people edit the file."""
+    """Return the command in the object of a hook.
+
+    Since people edit the file, that may be any JSON; None where it is missing.
+    """
     return hook.get("command", hook.get("bash"))
 
 
 def _program_in(command: str) -> str:
-    """Return the word of a command that names da-score, or "" without one.
+    """Return the first word of a command that names da-score, with its path, or "" without one.
 
     Raises:
-        ValueError: it is not a command line.
+        ValueError: the text is not a command line.
     """
     for word in shlex.split(command):
         if os.path.basename(word) == PROGRAM:

@@ -1,6 +1,6 @@
-"""The settings files of harnesses: where the close-task hook goes, and how they are changed.
+"""The settings files of harnesses: where the close-task hook goes, and how the files are changed.
 
-Such a file keeps its layout, and gets a backup.
+A file that is changed keeps its layout, and gets a backup.
 """
 
 import json
@@ -44,7 +44,7 @@ class PlaceOfHook(NamedTuple):
 
     Attributes:
         path: the settings file.
-        shared: whether git tracks it, so that its command must run on other machines too.
+        shared: whether git tracks the file, so that its command must run on other machines too.
     """
 
     path: Path
@@ -55,7 +55,8 @@ def hook_of(harness: str) -> Hook:
     """Return how a harness runs the hook.
 
     Raises:
-        InputError: it runs no hooks.
+        InputError: the harness runs no hooks.
+        KeyError: no harness has that name.
     """
     hook = HOOKS[harness]
     if hook is None:
@@ -72,7 +73,7 @@ def hook_settings(
 ) -> list[Path]:
     """Return the settings files that may hold the hook, the usual one first.
 
-    In a project, some harnesses have settings for one person alone besides its own.
+    A project may have a second file, which is for one person alone. For the user there is one file.
 
     Args:
         harness: the name of the harness.
@@ -93,7 +94,7 @@ def hook_settings(
 
 
 def hook_files(project: Path) -> Iterator[HookFile]:
-    """Yield the settings files of all harnesses that may hold the hook of a project."""
+    """Yield the settings files of a project and of the user that may hold the hook, by harness."""
     for harness, hook in HOOKS.items():
         if not hook:
             continue
@@ -104,6 +105,9 @@ def hook_files(project: Path) -> Iterator[HookFile]:
 
 def place_in_project(harness: str, project: Path) -> PlaceOfHook:
     """Return where a hook goes that is to be in the settings of a project.
+
+    Where a harness has personal settings in a project, they are used unless git tracks the usual
+    file and da-score is on the path.
 
     Raises:
         InputError: the harness runs no hooks.
@@ -125,10 +129,10 @@ def is_tracked(path: Path, project: Path) -> bool:
 
 
 def refuse_outside(path: Path, project: Path) -> None:
-    """Refuse a settings file of a project that a link leads out of it.
+    """Refuse the settings file of a project if a link leads from it to outside of the project.
 
     Raises:
-        InputError: it does.
+        InputError: a link does.
     """
     if not is_inside(path, project):
         raise InputError(
@@ -143,8 +147,8 @@ class JsonFile(NamedTuple):
     """A settings file.
 
     Attributes:
-        text: its text; "" where it does not exist.
-        data: what it holds; an empty object where it does not exist or is empty.
+        text: the text of the file; "" where the file does not exist.
+        data: what the file holds; an empty object where it does not exist or is empty.
     """
 
     text: str
@@ -155,7 +159,7 @@ def read_json_file(path: Path) -> JsonFile:
     """Read a settings file.
 
     Raises:
-        InputError: it cannot be read, is not JSON, or has a key twice.
+        InputError: the file cannot be read, is not JSON, or has a key twice.
     """
     try:
         text = read_file(path).decode("utf-8")
@@ -175,7 +179,11 @@ def read_json_file(path: Path) -> JsonFile:
 
 
 def _object_of_unique_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """Return a JSON object. ValueError if a key is given twice, since one would be lost."""
+    """Return a JSON object from its keys and values.
+
+    Raises:
+        ValueError: a key is given twice, so that a value would be lost.
+    """
     data = dict(pairs)
     if len(data) != len(pairs):
         raise ValueError("a key is given twice")
@@ -216,7 +224,7 @@ def json_in_layout_of(path: Path, data: Any, layout: str) -> bytes:
 
 
 def backup_of(path: Path) -> Path:
-    """Return where the backup of a settings file is: next to the file that links lead to."""
+    """Return the path of the backup of a settings file: next to the file that links lead to."""
     target = Path(os.path.realpath(path))
     return target.with_name(target.name + BACKUP_SUFFIX)
 
@@ -227,10 +235,10 @@ def write_settings_file(path: Path, data: bytes, *, keep: bool) -> Path | None:
     Args:
         path: the file.
         data: its new content.
-        keep: whether the old content goes into a backup.
+        keep: whether the old content goes into a backup. An earlier backup is replaced.
 
     Returns:
-        The backup; None without one.
+        The backup; None where none was written, as for a new file.
 
     Raises:
         InputError: the old content cannot be read.

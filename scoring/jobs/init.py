@@ -26,7 +26,8 @@ def settings_text(examination: Examination, settings: Settings) -> str:
 
     Args:
         examination: what was found in the repository, under the rubric of the settings.
-        settings: what the command line names; anything else is a comment in the file.
+        settings: the settings of the command line. A setting that it does not name is a comment in
+            the file.
     """
     top = examination.repository.top_level or examination.repository.path
     log_dir = None
@@ -108,7 +109,7 @@ def _found_values(examination: Examination, top: Path) -> dict[str, str]:
 
 
 def _line(key: str, value: _TextOrTexts | None, example: _TextOrTexts) -> str:
-    """Return the line of a setting, with an example as a comment where it is not set."""
+    """Return the line of a setting, or a comment with an example where the value is empty."""
     if not value:
         return f"# {key} = {_as_toml(example)}"
     return f"{key} = {_as_toml(value)}"
@@ -117,14 +118,15 @@ def _line(key: str, value: _TextOrTexts | None, example: _TextOrTexts) -> str:
 def _as_toml(value: _TextOrTexts) -> str:
     """Return a text or a list of texts as TOML.
 
-    That is JSON, with DEL as an escape and without halves of characters.
+    The text is JSON, which TOML can read: DEL is an escape, and bytes that are not UTF-8 are
+    replacement characters.
     """
     escaped = json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
     return escaped.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
 
 
 def _path_from_top(path: Path, top: Path) -> str:
-    """Return a path relative to the top of the repository, or whole where it is elsewhere."""
+    """Return a path relative to the top of a repository, or the whole path of a place elsewhere."""
     real_path = os.path.realpath(path)
     real_top = os.path.realpath(top)
     if real_path.startswith(real_top + os.sep):
@@ -133,16 +135,16 @@ def _path_from_top(path: Path, top: Path) -> str:
 
 
 def write_settings(examination: Examination, text: str, force: bool) -> Path:
-    """Write the settings file of a repository, and return it.
+    """Write the settings file of a repository, and return its path.
 
     Args:
         examination: what was found in the repository.
         text: the content of the file.
-        force: whether it may replace a file.
+        force: whether to replace a file that exists.
 
     Raises:
         NotARepositoryError: the folder is not in a git work tree.
-        SettingsError: there is a settings file already.
+        SettingsError: the file exists, and ``force`` is not set.
         WriteError: the file cannot be written, or a link leads out of the repository.
     """
     top = examination.repository.top_level

@@ -1,6 +1,6 @@
 """Writes labels into ``iter-N.labels.yaml``: ``docs/LOG.md``, "Labels".
 
-Everything else in a file stays as it is spelled, or the file is refused.
+All that a label does not change stays in the file as it is spelled, or the file is refused.
 """
 
 import contextlib
@@ -33,7 +33,7 @@ from scoring.text import cut, printable
 from .round_trip import is_null, with_changed_list
 
 FILE_LIMIT = 1 << 20
-"""The largest file that is added to, in bytes: keeping a larger one as it is would take minutes."""
+"""The largest file to which labels are added, in bytes: a larger file would take minutes."""
 
 ACTOR_LIMIT = 200
 """The longest name of a person, in bytes of UTF-8."""
@@ -48,9 +48,9 @@ class NewLabel(NamedTuple):
     Attributes:
         iteration: the number of the iteration.
         actor: the name of the person.
-        judgement: the values; None in it keeps the value of the person's last label, and the first
-            label of a person needs all.
-        note: a note, at most NOTE_LIMIT bytes of UTF-8; "" for none, None to keep the last one.
+        judgement: the values. A value of None keeps that of the person's last label; the first
+            label of a person needs all values.
+        note: a note, at most NOTE_LIMIT bytes of UTF-8; "" for no note, None to keep the last note.
     """
 
     iteration: int
@@ -59,7 +59,7 @@ class NewLabel(NamedTuple):
     note: str | None = None
 
     def problem(self) -> str:
-        """Return why it cannot be written, or "" where it can."""
+        """Return why the label cannot be written, or "" where it can."""
         if not self.actor.strip():
             return "a label needs the name of the person who gives it"
         if _CONTROL.search(self.actor):
@@ -84,12 +84,16 @@ class NewLabel(NamedTuple):
 
 
 def add_labels(log_dir: Path, labels: Sequence[NewLabel]) -> list[Path]:
-    """Write labels that have no problem, all of them or none, and return the files.
+    """Write labels, all of them or none, and return their files, each once.
+
+    Args:
+        log_dir: the log.
+        labels: labels of which :meth:`NewLabel.problem` returns "".
 
     Raises:
         InputError: a file is wrong, or could not be kept as it is; or the first label of a person
             leaves a judgement out.
-        WriteError: a file cannot be written.
+        WriteError: a file cannot be written. The old content comes back as far as that is possible.
     """
     with exclusive_lock(log_dir):
         old_content: dict[Path, bytes | None] = {}
@@ -124,7 +128,12 @@ def _content_of(path: Path) -> bytes | None:
 
 
 def _with_label(path: Path, content: bytes | None, label: NewLabel) -> bytes:
-    """Return the content of a file of labels with a label added to it.
+    """Return the content of a file of labels with a label added.
+
+    Args:
+        path: the file, for errors.
+        content: its content; None where it does not exist.
+        label: the label.
 
     Raises:
         InputError: the file would not keep what it says, or would be too large; or the first label
@@ -194,7 +203,7 @@ def _first_label(label: NewLabel, now: str) -> CommentedMap:
     """Return the first label of a person, with an empty history.
 
     Raises:
-        InputError: it leaves a judgement out, and would not be read.
+        InputError: the label leaves a judgement out, and would not be read.
     """
     missing = [
         name for name, value in label.judgement._asdict().items() if value is None
@@ -217,7 +226,7 @@ def _first_label(label: NewLabel, now: str) -> CommentedMap:
 
 
 def _edit(label: NewLabel, last: LabelRecord | None, now: str) -> CommentedMap:
-    """Return an edit for the history of a label. A value that is not given stays the last one."""
+    """Return an edit for the history of a label. A value of None keeps that of the last edit."""
     latest = last.latest if last else LabelEdit(label.judgement)
     note = latest.note if label.note is None else label.note
 

@@ -36,7 +36,7 @@ def _as_word(value: Any) -> Any:
 
 
 def _not_a_flag(value: Any) -> Any:
-    """Return a text for true and false, which pydantic would take for 1 and 0."""
+    """Return a text for true and false, which pydantic would take for 1 and 0, else the value."""
     return str(value) if isinstance(value, bool) else value
 
 
@@ -68,9 +68,9 @@ class _Row(NamedTuple):
     """A row of a table.
 
     Attributes:
-        line: its line, from 1.
-        values: its values by name; none where it cannot be read.
-        problem: why it cannot be read; "" where it can.
+        line: the first line of the row in the file, from 1.
+        values: its values by the names of the columns; empty where the row cannot be read.
+        problem: why the row cannot be read; "" where it can.
     """
 
     line: int
@@ -82,8 +82,9 @@ class ImportedLabels(NamedTuple):
     """What a file of labels holds.
 
     Attributes:
-        labels: the labels, in order.
-        faults: a line for each thing that is wrong.
+        labels: the labels without a fault, in the order of the file.
+        faults: a sentence for each row with a fault, with the path and the line. If there are any,
+            nothing may be imported.
     """
 
     labels: list[NewLabel]
@@ -91,12 +92,12 @@ class ImportedLabels(NamedTuple):
 
 
 def read_rows(path: Path, iterations: Collection[int], actor: str) -> ImportedLabels:
-    """Read labels from a file, CSV or JSONL.
+    """Read labels from a file of CSV or JSONL. A file without labels is a fault.
 
     Args:
-        path: the file.
-        iterations: the iterations of the log.
-        actor: the person who gave a label in a row that does not say.
+        path: the file. It is CSV if its name ends so, or if its text does not begin with a brace.
+        iterations: the iterations of the log; any other in a row is a fault.
+        actor: the person who gave the label in a row without an actor.
 
     Raises:
         InputError: the file cannot be read.
@@ -126,7 +127,9 @@ def read_rows(path: Path, iterations: Collection[int], actor: str) -> ImportedLa
 
 
 def _rows_of_csv(text: str) -> Iterator[_Row]:
-    """Yield the rows under the line of names. Empty lines are left out, and empty cells too.
+    """Yield the rows under the line of names, without empty lines and empty cells.
+
+    A row with more cells than names has a problem.
 
     Raises:
         csv.Error: the text is not CSV.
@@ -154,7 +157,10 @@ def _rows_of_csv(text: str) -> Iterator[_Row]:
 
 
 def _rows_of_jsonl(text: str) -> Iterator[_Row]:
-    """Yield a row for each line that is not empty. Keys with null are left out."""
+    """Yield a row for each line that is not empty, without the keys that have null.
+
+    A line that is not a JSON object is a row with a problem.
+    """
     for line, content in enumerate(text.split("\n"), 1):
         if not content.strip():
             continue

@@ -39,9 +39,9 @@ class LintFinding(NamedTuple):
     Attributes:
         level: ``error`` for what is certainly wrong, ``warning`` for what may be meant.
         path: the file.
-        line: the line, from 1; None for the file as a whole.
-        iteration: the number of the entry; None for a file of several.
-        field: the field, as ``impl.retries``; "" for an entry as a whole.
+        line: the line, from 1; None where the line is not known or the whole file is meant.
+        iteration: the number of the entry; None for a fault of the archive or of an entry in it.
+        field: the field, as ``impl.retries``; "" for an entry or a file as a whole.
         text: what is wrong, for people.
     """
 
@@ -57,8 +57,9 @@ class LintedLog(NamedTuple):
     """What was found in a log.
 
     Attributes:
-        entries: how many entries it has.
-        findings: what is wrong with it, by file and line.
+        entries: how many files of entries it has, and how many readable entries in the archive.
+        findings: what is wrong with it. The archive comes first, then the entries by the number in
+            the name of the file, and for each file the lines ascending.
     """
 
     entries: int
@@ -71,9 +72,9 @@ class _ReadEntry(NamedTuple):
     Attributes:
         path: its file.
         iteration: its number.
-        commit: the commit that it names, as written.
-        session: the session that it names.
-        lines: the line of each field, by its path.
+        commit: the commit that it names, as written; "" for none.
+        session: the session that it names; "" for none, and for an entry of the archive.
+        lines: the line of each field, from 1, by the path of the field.
     """
 
     path: Path
@@ -83,7 +84,13 @@ class _ReadEntry(NamedTuple):
     lines: dict[str, int]
 
     def finding(self, level: Level, field_path: str, text: str) -> LintFinding:
-        """Return what is wrong with a field of it."""
+        """Return a finding about a field of the entry.
+
+        Args:
+            level: how certain it is that something is wrong.
+            field_path: the path of the field. A field that is not in the file has no line.
+            text: what is wrong, for people.
+        """
         line = self.lines.get(field_path)
         return LintFinding(level, self.path, line, self.iteration, field_path, text)
 
@@ -94,11 +101,11 @@ def lint_log(
     sessions: set[str] | None = None,
     strict: bool = False,
 ) -> LintedLog:
-    """Check a log line by line.
+    """Check each entry of a log, and what entries say together.
 
     Args:
         log_dir: the log.
-        repo_dir: the repository that it is about.
+        repo_dir: the repository that the log is about.
         sessions: the ids of the sessions that transcripts show; None leaves sessions unchecked.
         strict: whether keys that only dot-agents knows are errors.
 
@@ -124,7 +131,7 @@ def lint_log(
         findings += _unknown_sessions(entries, sessions)
 
     def place(finding: LintFinding) -> tuple[int, str, int, str, str]:
-        """Return where a finding belongs: by number of the entry, the archive first, by line."""
+        """Return the key to sort by: the archive first, then by the number of the file, by line."""
         name = finding.path.name
         number = number_of(name) if is_entry_name(name) else 0
         return number, name, finding.line or 0, finding.level, finding.text
@@ -135,7 +142,7 @@ def lint_log(
 def _check_entry(
     path: Path, strict: bool, entries: list[_ReadEntry]
 ) -> Iterator[LintFinding]:
-    """Yield what is wrong with an entry, and add it to some entries if it can be read."""
+    """Yield what is wrong with an entry, and append the entry to ``entries`` if it can be read."""
     number = number_of(path.name)
     has_error = False
     try:
@@ -166,7 +173,7 @@ def _check_entry(
 def _check_archive(
     path: Path, strict: bool, entries: list[_ReadEntry]
 ) -> Iterator[LintFinding]:
-    """Yield what is wrong with the archive, and add what can be read of it to some entries."""
+    """Yield what is wrong with the archive, and append its readable entries to ``entries``."""
     has_error = False
     try:
         data = read_file(path, within=path.parent)
@@ -200,14 +207,24 @@ def _faults_in(
     number: int | None,
     strict: bool,
 ) -> Iterator[LintFinding]:
-    """Yield where an entry does not fit its schema. ``number`` None is for an archived one."""
+    """Yield where an entry does not fit its schema.
+
+    Args:
+        path: the file.
+        entry: the entry in it.
+        number: the number of the entry; None for an entry of the archive.
+        strict: whether keys that only dot-agents knows are errors.
+    """
     for fault in faults_of(entry, archived=number is None, strict=strict):
         level: Level = "error" if fault.is_error else "warning"
         yield LintFinding(level, path, fault.line, number, fault.path, fault.text)
 
 
 def _unreadable_beside(log_dir: Path, iteration: int) -> Iterator[LintFinding]:
-    """Yield which of the other files of an entry cannot be read: labels, hooks, deliberation."""
+    """Yield a finding for each further file of an entry that cannot be read.
+
+    These are the files of labels, hook outcomes and the deliberation.
+    """
     for facts in (
         label_facts(log_dir, iteration),
         hook_facts(log_dir, iteration),
@@ -218,7 +235,13 @@ def _unreadable_beside(log_dir: Path, iteration: int) -> Iterator[LintFinding]:
 
 
 def _unreadable(path: Path, iteration: int | None, message: str) -> LintFinding:
-    """Return the finding for a file that cannot be read, in the line that a message names."""
+    """Return the finding for a file that cannot be read.
+
+    Args:
+        path: the file.
+        iteration: the number of the entry; None for the archive.
+        message: the error. If it begins with a line, the finding is in that line.
+    """
     text = message.removeprefix(f"{path}: ").removeprefix(f"{path.name}: ")
 
     line = None
@@ -229,7 +252,7 @@ def _unreadable(path: Path, iteration: int | None, message: str) -> LintFinding:
 
 
 def _several_of_one_number(entries: list[_ReadEntry]) -> Iterator[LintFinding]:
-    """Yield an error for each entry that has the number of one in another file."""
+    """Yield an error for each entry that has the number of an earlier one in another file."""
     first_of_number: dict[int, _ReadEntry] = {}
     for entry in entries:
         first = first_of_number.setdefault(entry.iteration, entry)
@@ -244,9 +267,10 @@ def _several_of_one_number(entries: list[_ReadEntry]) -> Iterator[LintFinding]:
 def _several_of_one_commit(
     entries: list[_ReadEntry], repo_dir: Path
 ) -> Iterator[LintFinding]:
-    """Yield an error for each entry that names the commit of an entry before it.
+    """Yield an error for each entry that names the commit of another iteration before it.
 
-    Where git does not know a commit, its first digits decide.
+    Where git does not know a commit, its first digits decide: at least :data:`SAME_COMMIT`, and as
+    many as both entries give.
     """
     with_commit = [entry for entry in entries if entry.commit]
     try:

@@ -28,7 +28,7 @@ class AsWritten(str):
 
     __slots__ = ("tag",)
     tag: str
-    """Its YAML tag."""
+    """The YAML tag of the scalar, such as ``tag:yaml.org,2002:int``."""
 
 
 class _Constructor(RoundTripConstructor):
@@ -67,13 +67,13 @@ def with_changed_list(
     Args:
         data: the document. The caller has checked that what it holds at ``key``, if it holds
             anything there, is a list.
-        path: its file, for errors.
+        path: the file of the document, for errors.
         key: the key of the list, at the top of the document.
-        change: changes the list, which is empty if the document does not have it.
-        before_list: what the document says before the list if it held nothing.
+        change: changes the list, which is empty if the document does not have one.
+        before_list: keys and values that come before the list in a document that was empty.
 
     Raises:
-        InputError: more would change than the list.
+        InputError: the document cannot be read, or more than the list would change.
     """
     yaml = _reader_and_writer(data, key)
     tree = _kept_tree(yaml, data, path)
@@ -93,7 +93,7 @@ def _reader_and_writer(data: bytes, key: str) -> YAML:
     """Return a reader and writer of YAML that keeps what is not changed.
 
     Args:
-        data: the document; new items of lists are indented as in it.
+        data: the document. New items of lists are indented as its first item is.
         key: the key of the list that decides on indentation.
     """
     yaml = YAML(typ="rt")
@@ -116,7 +116,11 @@ def _reader_and_writer(data: bytes, key: str) -> YAML:
 
 
 def _kept_tree(yaml: YAML, data: bytes, path: Path) -> Any:
-    """Return what a document holds. InputError if it could not be written again as it is."""
+    """Return what a document holds, with its comments and its spelling.
+
+    Raises:
+        InputError: the reader that keeps comments and spelling cannot read the document.
+    """
     try:
         return _loaded(yaml, data.replace(_WINDOWS_LINE_END, _LINE_END))
     except (YAMLError, ValueError, RecursionError) as e:
@@ -131,12 +135,12 @@ def _dumped(yaml: YAML, tree: Any, data: bytes, path: Path) -> bytes:
 
     Args:
         yaml: the writer.
-        tree: the document.
-        data: what it was read from.
-        path: its file, for errors.
+        tree: the changed document.
+        data: the bytes of the old document.
+        path: the file of the document, for errors.
 
     Raises:
-        InputError: the writer would change more than it was asked to.
+        InputError: the writer would spell the old document so that it says something else.
     """
     new = _dump(yaml, tree)
     if not data.strip():
@@ -169,14 +173,18 @@ def _loaded(yaml: YAML, data: bytes) -> Any:
 
 
 def _dump(yaml: YAML, tree: Any) -> bytes:
-    """Return a document as the writer spells it."""
+    """Return a document as a writer spells it."""
     out = io.BytesIO()
     yaml.dump(tree, out)
     return out.getvalue()
 
 
 def _content(yaml: YAML, data: bytes) -> list[tuple[str, str, object]]:
-    """Return the kinds, the tags and the values of all parts of a document, in its order."""
+    """Return the kinds, tags and values of all parts of a document, in the order of its text.
+
+    Raises:
+        YAMLError: the text is not YAML.
+    """
     content = []
     for event in yaml.parse(data):
         tag = str(getattr(event, "tag", None))
@@ -186,6 +194,8 @@ def _content(yaml: YAML, data: bytes) -> list[tuple[str, str, object]]:
 
 def _with_change(text: bytes, unchanged: bytes, changed: bytes) -> bytes:
     """Return a text in which only the lines that a change touches are spelled by the writer.
+
+    Where the writer indents the unchanged document differently, it spells the whole text.
 
     Args:
         text: the text as a person wrote it.

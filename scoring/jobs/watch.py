@@ -25,7 +25,7 @@ from scoring.sidecars.scores import PersistedScore
 from scoring.signals.table import entry_file_names, optional_signals
 
 PATIENCE = 3
-"""After how many looks at an unchanged file that cannot be read it is reported as broken."""
+"""A file that cannot be read is reported as broken after so many looks at which it is the same."""
 
 _REST = 20
 """The shortest pause after a look, as a multiple of the time that the look took."""
@@ -39,11 +39,11 @@ class LogChange(NamedTuple):
     Attributes:
         change: what happened; ``now`` is the state when the watch began.
         iteration: the number of the iteration; None for a file that cannot be read.
-        task_id: the task of the iteration.
-        score: the score that it has now; None where it has none.
-        before: the score that it had at the last report.
-        reason: why a file cannot be read.
-        provenance: what the score was computed from, under rules that keep it.
+        task_id: the task of the iteration; "" without one.
+        score: the score of the iteration now; None if the entry was removed or the file is broken.
+        before: the value of the score at the last report; None without an earlier value.
+        reason: why the file cannot be read; "" for any other change.
+        provenance: what the score was computed from; None under rules that do not keep that.
     """
 
     change: ChangeKind
@@ -56,7 +56,7 @@ class LogChange(NamedTuple):
 
     @property
     def value(self) -> float | None:
-        """The value of the score. None where there is too little evidence."""
+        """The value of the score, 0 to 1. None without a score, or where no signal voted."""
         if self.score is None or not self.score.scored:
             return None
         return self.score.value
@@ -78,8 +78,9 @@ class _WatchedEntry(NamedTuple):
     """An entry of the log.
 
     Attributes:
-        record: what it says.
-        states: the states of its files, which its score depends on; None where one does not exist.
+        record: what the entry says.
+        states: the state of each file on which its score depends; None for a file that does not
+            exist.
     """
 
     record: IterationRecord
@@ -91,9 +92,9 @@ class _WatchedFile:
     """A file of the log that holds entries.
 
     Attributes:
-        state: its state at the last look.
-        records: the entries that were in it when it could last be read.
-        failures: how many looks in a row could not read it.
+        state: its state at the last look; None before the first look.
+        records: the entries that were in it when it could last be read; empty if it never could.
+        failures: how many looks in a row could not read it, up to :data:`PATIENCE`.
     """
 
     state: FileState | None = None
@@ -102,7 +103,7 @@ class _WatchedFile:
 
 
 class LogWatch:
-    """A log that is watched: :meth:`begin` reports its newest scores, :meth:`look` what is new."""
+    """A log that is watched: :meth:`begin` returns its newest scores, :meth:`look` what is new."""
 
     def __init__(
         self,
@@ -131,12 +132,12 @@ class LogWatch:
         self._unreported: list[LogChange] = []
 
     def begin(self, last: int) -> list[LogChange]:
-        """Return the scores of the newest iterations.
+        """Return the scores of the newest iterations, in the order of their numbers.
 
-        A file that cannot be read may be half written, so it is waited for.
+        A file that cannot be read may be half written, so later looks try again.
 
         Args:
-            last: how many iterations.
+            last: how many iterations, those with the highest numbers.
 
         Raises:
             LogError: the log cannot be listed.
@@ -153,8 +154,12 @@ class LogWatch:
     def look(self) -> list[LogChange]:
         """Return what happened since the last look.
 
+        First come broken files, removed entries, and new or changed ones. After them come entries
+        that score otherwise since the trunk moved.
+
         Raises:
-            LogError, NotARepositoryError: as :meth:`begin`.
+            LogError: the log cannot be listed.
+            NotARepositoryError: the repository is not a git work tree.
         """
         self._unreported += self._read_changed_files()
         self._compare_records()
@@ -174,9 +179,9 @@ class LogWatch:
         return unreported
 
     def _read_changed_files(self) -> Iterator[LogChange]:
-        """Read the files that changed, and yield those that some looks in a row could not read.
+        """Read the files that changed, and yield those that :data:`PATIENCE` looks could not read.
 
-        Such a file may be half written: its entries stay what they were.
+        A file that cannot be read may be half written: its entries stay what they were.
         """
         self._names = frozenset(names_in_log(self._log))
         names = [
@@ -239,7 +244,7 @@ class LogWatch:
         self._entries = entries
 
     def _score_changed(self) -> list[LogChange]:
-        """Return the scores of the iterations that have to be scored, in order."""
+        """Return the scores of the iterations that have to be scored, by ascending numbers."""
         changes = self._score(dict(sorted(self._to_score.items())))
         # An error leaves them here, so that a later look scores them.
         self._to_score = {}
@@ -254,7 +259,11 @@ class LogWatch:
         return [state_of(self._git_dir / name) for name in names]
 
     def _score(self, changes: Mapping[int, ChangeKind]) -> list[LogChange]:
-        """Return the scores of some iterations, and remember them as reported."""
+        """Return the scores of some iterations, and remember their values as reported.
+
+        Args:
+            changes: what happened to each iteration, by its number.
+        """
         if not changes:
             return []
 
@@ -281,12 +290,12 @@ class LogWatch:
 
 
 def times_to_look(interval: float) -> Iterator[None]:
-    """Yield whenever it is time for another look, without end.
+    """Yield whenever it is time for another look, the first time at once, without end.
 
     A look that takes long is followed by a longer pause, so that the watch keeps no processor busy.
 
     Args:
-        interval: the seconds between the end of a look and the next one.
+        interval: the least seconds between the end of a look and the next one.
     """
     while True:
         start = time.monotonic()

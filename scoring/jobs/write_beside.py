@@ -35,8 +35,7 @@ LIFECYCLES = {
     "post_tool_use": "observe_tool_result",
     "post_tool_use_failure": "observe_tool_result",
 }
-"""The points in the life of a session, and the intervention class that a hook has there unless it
-names one."""
+"""The points in the life of a session, each with the class of a hook that names no class."""
 
 CLASSES = tuple(dict.fromkeys(LIFECYCLES.values()))
 
@@ -55,7 +54,7 @@ RESULTS = ("allow", "advise", "remediate")
 _RULE = re.compile(r"[a-z][a-z0-9-]*(\.[A-Za-z0-9-]+)+")
 
 FILE_LIMIT = 4 << 20
-"""The largest file of hook outcomes, in bytes, that another one is added to."""
+"""The largest file, in bytes, to which another hook outcome is added."""
 
 
 def save_deliberation(
@@ -71,11 +70,12 @@ def save_deliberation(
         log_dir: the log.
         iteration: the number of the entry.
         data: the transcript.
-        source: where it comes from, for errors.
-        force: whether it may replace a transcript that the entry has.
+        source: where the transcript comes from, for errors.
+        force: whether to replace a transcript that the entry has.
 
     Raises:
-        InputError: the transcript cannot be read; there is one already; or the log does not exist.
+        InputError: the transcript cannot be read; the entry has a transcript, and ``force`` is not
+            set; or the log does not exist.
         WriteError: the file cannot be written.
     """
     # Only a transcript needs pydantic, which takes long to load.
@@ -109,8 +109,8 @@ class Recorded(NamedTuple):
 
     Attributes:
         path: the file.
-        is_new: whether it was added; False where the file has one of the same gate, rule,
-            lifecycle and class.
+        is_new: whether the outcome was added; False where the file has one of the same sentinel,
+            rule, lifecycle and class.
     """
 
     path: Path
@@ -125,11 +125,11 @@ def record_hook_outcome(
     Args:
         log_dir: the log.
         iteration: the number of the iteration; None is the newest one.
-        outcome: the record, with words of the tables above. Without a correlation it gets that of
-            its sentinel.
+        outcome: the record, with the words that this module lists. Where its correlation is "", the
+            id of its sentinel is written in that place.
 
     Returns:
-        Where the record is; None without a number where the log has no entry.
+        Where the record is; None if no number is given and the log has no entry.
 
     Raises:
         InputError: the record has no id, or a rule that is not one; the log does not exist; or
@@ -187,8 +187,8 @@ def _with_record(
     Args:
         path: the file, for errors.
         old: its content; b"" for a new file.
-        records: the records in it.
-        outcome: the other one.
+        records: the records in the file.
+        outcome: the record that is added.
 
     Raises:
         InputError: the file would not keep what it says.
@@ -217,6 +217,10 @@ def _with_record(
 
 
 def _require_log(log_dir: Path) -> None:
-    """Raise InputError if there is no log, with what makes one."""
+    """Refuse a log that does not exist.
+
+    Raises:
+        InputError: the folder does not exist; the message says what makes a log.
+    """
     if not log_dir.is_dir():
         raise InputError(missing_log_message(log_dir, f"{log_dir}: no such directory"))
