@@ -40,7 +40,7 @@ def find_logs(roots: Iterable[Path]) -> list[FoundLog]:
         roots: repositories, folders of repositories, or log directories.
 
     Raises:
-        InputError: one of them has no log, or is not a directory.
+        InputError: a folder has no log, does not exist, is not a directory, or is the system's.
     """
     logs: dict[str, FoundLog] = {}
 
@@ -59,12 +59,16 @@ def find_logs(roots: Iterable[Path]) -> list[FoundLog]:
 
 
 def is_entry_name(name: str) -> bool:
-    """Tell whether a file name is that of an entry: ``iter-N.yaml``."""
+    """Return whether a file name is that of an entry: ``iter-N.yaml``."""
     return _ENTRY_NAME.fullmatch(name) is not None
 
 
 def holds_entries(folder: Path) -> bool:
-    """Tell whether a folder exists and holds entries or an archive of entries."""
+    """Return whether a folder exists and holds entries or an archive of entries.
+
+    Raises:
+        InputError: the folder cannot be listed.
+    """
     if not folder.is_dir():
         return False
     return any(
@@ -103,6 +107,7 @@ def _logs_in(root: Path) -> Iterator[FoundLog]:
 
 
 def _is_folder_or_locked(folder: Path) -> bool:
+    """Return whether a folder is there, or may be: also where it must not be looked at."""
     try:
         return folder.is_dir()
     except PermissionError:
@@ -111,7 +116,7 @@ def _is_folder_or_locked(folder: Path) -> bool:
 
 
 def roots_from_file(path: Path) -> list[Path]:
-    """Read folders from a file, one on each line. Blank lines and lines with ``#`` do not count.
+    """Read folders from a file, one on each line, without blank lines and those that begin with #.
 
     Raises:
         InputError: the file cannot be read, or names the home of an unknown user.
@@ -169,7 +174,7 @@ def names_in_log(directory: Path) -> list[str]:
 
 
 def commands_that_make_a_log(directory: Path) -> str:
-    """Return the commands that make a log: ``init``, or what comes after it once settings exist."""
+    """Return the commands that make a log, in words: ``init``, or those after it with settings."""
     absolute = Path(os.path.abspath(directory))
     for folder in (absolute, *absolute.parents):
         if os.path.isfile(folder / SETTINGS_FILE):

@@ -47,7 +47,10 @@ class TokenUsage(Frozen, omit_defaults=True):
 
 
 class SelfAssessment(Frozen, omit_defaults=True):
-    """The habits that an agent claims for itself. None means not reported."""
+    """The habits that an agent claims for itself.
+
+    Where a field may be None, that means not reported; elsewhere False or "" is also not reported.
+    """
 
     read_loop_state: Annotated[
         bool, "The agent read the state of the loop before it began."
@@ -122,7 +125,7 @@ class ImplBlock(PartlyCompared, omit_defaults=True):
 
     @property
     def total_flag(self) -> bool | None:
-        """Whether all tests pass, as either schema states it."""
+        """Whether all tests pass, as either schema states it, or None where neither states it."""
         if self.tests_total_claim is None:
             return self.tests_total_pass
         return self.tests_total_claim
@@ -224,7 +227,7 @@ class IterationRecord(Frozen, omit_defaults=True):
 
     @property
     def checkpoint(self) -> str:
-        """The id of the checkpoint that is the only evidence of the commit, or "" without one."""
+        """The id of the checkpoint that is the only evidence of the commit, or "" if none is."""
         kind, _, checkpoint_id = self.known_from.partition(" ")
         if kind != "checkpoint":
             return ""
@@ -232,7 +235,7 @@ class IterationRecord(Frozen, omit_defaults=True):
 
     @property
     def artifacts(self) -> list[str]:
-        """The path of each verifier's artifact and of the review's, as written, or "" for none."""
+        """The path of each verifier's artifact in order, then the review's, each "" without one."""
         paths = [verifier.result_artifact for verifier in self.verifiers]
         return [*paths, self.review.decision_artifact]
 
@@ -269,11 +272,11 @@ def _plain_data(value: Any) -> Any:
 
 
 class Records(tuple[IterationRecord, ...]):
-    """The records of a log, sorted by iteration."""
+    """The records of a log, which must be sorted by iteration: :meth:`index_of` relies on that."""
 
     @cached_property
     def numbers(self) -> list[int]:
-        """The iteration of each record."""
+        """The number of the iteration of each record, ascending."""
         return [record.iteration for record in self]
 
     @cached_property
@@ -298,7 +301,10 @@ class Records(tuple[IterationRecord, ...]):
         )
 
     def with_predecessors(self, iterations: Collection[int], count: int) -> "Records":
-        """Return the records of some iterations and the ``count`` records before each of them."""
+        """Return the records of some iterations and the ``count`` records before each, in order.
+
+        Iterations that the log does not have are left out.
+        """
         indices: set[int] = set()
         for index in self.indices_of(iterations):
             indices.update(range(max(index - count, 0), index + 1))
@@ -311,7 +317,7 @@ class Records(tuple[IterationRecord, ...]):
         count: int,
         time_of: Callable[[str], int | None],
     ) -> bool:
-        """Tell whether the records before each iteration suffice to find an earlier commit.
+        """Return whether the records before each iteration suffice to find an earlier commit.
 
         Args:
             iterations: the iterations in question.
@@ -340,7 +346,10 @@ class Records(tuple[IterationRecord, ...]):
         return index
 
     def indices_of(self, iterations: Collection[int] | None) -> list[int]:
-        """Return the indices of the records of some iterations, in order; None for all."""
+        """Return the indices of the records of some iterations, ascending.
+
+        Iterations that the log does not have are left out. None gives all indices.
+        """
         if iterations is None:
             return list(range(len(self)))
         indices = map(self.index_of, iterations)

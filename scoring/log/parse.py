@@ -28,7 +28,7 @@ class ScalarField(NamedTuple):
     Attributes:
         name: what documentation calls the kind.
         wanted: what messages call a value of the kind, with its article.
-        take: reads a node; YamlError for a wrong value.
+        take: returns the value of a node; raises a YamlError for a wrong one.
         json: the JSON Schema of the kind.
         tags: the YAML tags that a value should have; none for a kind that takes any.
     """
@@ -66,7 +66,7 @@ class EntryBlock(NamedTuple):
     """A mapping in an entry, or an entry as a whole.
 
     Attributes:
-        name: its name in the JSON Schema.
+        name: the name of the block in the JSON Schema.
         model: the class of its value in a record.
         fields: its fields, by their keys in YAML.
     """
@@ -237,11 +237,11 @@ UNREAD_FIELDS: dict[str, Fields] = {
         ),
     },
 }
-"""Fields that entries of dot-agents have as well, by the name of their block. Nothing reads them.
-"""
+"""Fields that dot-agents writes and nothing reads, by the name of their block."""
 
 
 def _take_commit(reader: Reader, node: Node) -> str:
+    """Take the name of a commit, which may not be longer than any name is."""
     commit = reader.string(node)
     if len(commit) > _LONGEST_COMMIT:
         raise YamlError(
@@ -259,7 +259,10 @@ def _take_flag_or_none(reader: Reader, node: Node) -> bool | None:
 
 
 def _new_block(block_model: type[Any], values: PlainData) -> Any:
-    """Return a block of a record. One that may report retries notes whether it does."""
+    """Return a block of a record with some values, by field.
+
+    A class with ``retries_reported`` gets True there if the values have retries.
+    """
     if "retries_reported" in block_model.__struct_fields__:
         retries = values.get("retries")
         values["retries_reported"] = retries is not None
@@ -327,7 +330,11 @@ def parse_iteration_record(
 def record_of(
     node: Node | None, true_flags: Collection[str] = TRUE_FLAGS
 ) -> model.IterationRecord:
-    """Return the record in a document, as :func:`parse_iteration_record` does."""
+    """Return the record in a document of either schema (None: an empty document).
+
+    Raises:
+        YamlError: a value has the wrong type, or the schema is missing or not 1 or 2.
+    """
     reader = Reader(true_flags)
     reader.allow(MOST_IN_ENTRY)
     version = None
@@ -366,7 +373,8 @@ def parse_archive(
     Args:
         data: the content of the file.
         true_flags: the spellings of true, as for :class:`~scoring.yamlread.Reader`.
-        broken: takes the error of each entry with a wrong value; the other entries are returned.
+        broken: takes the error of each entry with a wrong value, and the other entries are
+            returned; None raises the first error.
 
     Raises:
         YamlError: the YAML is broken; or, without ``broken``, an entry has a wrong value.

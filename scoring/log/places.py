@@ -14,11 +14,11 @@ from .find import ARCHIVE_NAME, is_entry_name
 from .parse import MOST_IN_ENTRY, parse_archive, record_of
 
 _DEEPEST_FIELD = 8
-_LONGEST_PATH = 1000  # of a field; fields below one with a longer path are left out
+_LONGEST_PATH = 1000  # of a field, in characters; those below a longer one are left out
 
 
 class EntryPlaces(Frozen):
-    """Where the fields of an entry are. One that cannot be found has no fields.
+    """Where the fields of an entry are. An entry that cannot be found has no fields.
 
     Attributes:
         path: the file that the entry is in; None where it cannot be found.
@@ -34,9 +34,10 @@ class EntryPlaces(Frozen):
 
 
 def entry_places(iter_log_dir: Path, iteration: int) -> EntryPlaces:
-    """Return where the fields of an iteration's entry are.
+    """Return where the fields of an iteration's entry are. Never raises.
 
-    Of several files with its number the last one counts, and the archive where no file has it.
+    Of several files with its number the last by name counts, and where no file has the number, the
+    archive.
     """
     places = EntryPlaces()
     with contextlib.suppress(DaScoreError):
@@ -55,7 +56,11 @@ def entry_places(iter_log_dir: Path, iteration: int) -> EntryPlaces:
 
 
 def _places_in_archive(path: Path, iteration: int) -> EntryPlaces:
-    """Return where the fields of an entry in the archive are."""
+    """Return where the fields of an entry in the archive are, no fields where it is not there.
+
+    Raises:
+        InputError: the archive cannot be read.
+    """
     data = read_file(path)
     iterations = [record.iteration for record in parse_archive(data)]
     if iteration not in iterations:
@@ -92,13 +97,13 @@ class _FieldLines:
         self._values_left = MOST_IN_ENTRY
 
     def add(self, node: Node, prefix: str, depth: int = 0) -> None:
-        """Add the fields in a part of an entry.
+        """Add the fields in a list or mapping of an entry.
 
-        Where a mapping overrides what it merges, its own line replaces that of the other.
+        Where a mapping has a field that it also merges, the line of its own field counts.
 
         Args:
-            node: the part.
-            prefix: its path, with a dot at its end.
+            node: the list or mapping; nothing is added for any other node.
+            prefix: its path, with a dot at its end; "" for the entry as a whole.
             depth: how many levels are above it.
         """
         if depth > _DEEPEST_FIELD or len(prefix) > _LONGEST_PATH:

@@ -61,7 +61,7 @@ _WORDS = {
         "regression",
     ),
 }
-"""The words that fields of text take: others can be read, and say nothing."""
+"""The words that text fields take, by path. Other words can be read, and count for nothing."""
 
 
 class DescribedField(NamedTuple):
@@ -171,7 +171,7 @@ class EntryFault(NamedTuple):
 def faults_of(
     document: Node | None, archived: bool = False, strict: bool = False
 ) -> list[EntryFault]:
-    """Return what is wrong with an entry, by line.
+    """Return what is wrong with an entry, sorted by line.
 
     Broken YAML and a wrong ``schema_version`` are left to the parser.
 
@@ -366,7 +366,7 @@ def _words_for(node: Node) -> str:
 
 
 def _suggestion(path: str, version: int) -> str:
-    """Return words on what an unknown key may mean, to go after a message. "" without an idea."""
+    """Return words on what an unknown key may mean, for the end of a message, or "" without any."""
     if len(path) > _LONGEST_MISSPELT:
         return ""
 

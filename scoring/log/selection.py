@@ -16,10 +16,10 @@ class Selection(Frozen):
     """A choice of entries. A field that is None leaves nothing out.
 
     Attributes:
-        last: how many of the newest entries stay, counted after everything else was left out.
-        since: the first day; an entry without a date stays.
+        last: how many entries are chosen at most: the last of those that the other fields choose.
+        since: the first day, which is chosen too. An entry without a date is chosen.
         task: the id of a task, or a pattern such as ``auth-*``.
-        only: the numbers of the iterations.
+        only: the numbers of the iterations that are chosen.
         session: the id of a session.
     """
 
@@ -37,11 +37,11 @@ class Selection(Frozen):
         return selected[-self.last :]
 
     def numbers(self, records: Sequence[IterationRecord]) -> set[int]:
-        """Return the iterations of the entries of the choice."""
+        """Return the numbers of the iterations that are chosen."""
         return {record.iteration for record in self.select(records)}
 
     def _includes(self, record: IterationRecord) -> bool:
-        """Return whether an entry is in the choice, apart from how many of the newest stay."""
+        """Return whether all fields but ``last`` choose an entry."""
         if self.only is not None and record.iteration not in self.only:
             return False
         if self.session is not None and record.agent.session_id != self.session:
@@ -66,7 +66,12 @@ def day_or_none(text: str) -> datetime.date | None:
 
 
 class Period(NamedTuple):
-    """Days, the first and the last of them included."""
+    """Some days in a row.
+
+    Attributes:
+        first: the first day, which belongs to the period; ``date.min`` for an open beginning.
+        last: the last day, which belongs to the period; ``date.max`` for an open end.
+    """
 
     first: datetime.date
     last: datetime.date
@@ -111,7 +116,12 @@ def period_between(
 ) -> Period | None:
     """Return the days that ``--since`` and ``--until`` choose, or None without these options.
 
-    One without the other is open at the other end.
+    One option without the other leaves the period open at the other end.
+
+    Args:
+        since: the text of ``--since``, of which the first day counts; None without the option.
+        until: the text of ``--until``, of which the last day counts; None without the option.
+        today: the current day.
 
     Raises:
         OptionError: one of them names no days, or the first day is after the last.
@@ -155,6 +165,11 @@ def parse_period(text: str, today: datetime.date, option: str = "") -> Period:
 
 
 def _period_of_date(text: str) -> Period | None:
+    """Return the day or month that a text such as ``2026-6-3`` names, or None for other text.
+
+    Raises:
+        ValueError: there is no such day.
+    """
     date = _DATE.fullmatch(text)
     if not date:
         return None
@@ -170,7 +185,13 @@ def _month_of(day: datetime.date) -> Period:
 
 
 def _relative_period(text: str, today: datetime.date) -> Period | None:
-    """Return the days that words name from today, as ``last week`` or ``30d``, or None."""
+    """Return the days that words name, such as ``last week`` or ``30d``, or None for other text.
+
+    ``30d`` is 30 days with today as the last. A week begins on Monday.
+
+    Raises:
+        OverflowError: the first day would be before the year 1.
+    """
     newest = _NEWEST.fullmatch(text)
     if newest:
         days = int(newest[1])

@@ -67,13 +67,13 @@ class SettingRow(NamedTuple):
 
     @property
     def item(self) -> Kind:
-        """What the value may be, or each item of a list."""
+        """What the value may be, or where it is a list, what each item may be."""
         if isinstance(self.kind, ListOf):
             return self.kind.item
         return self.kind
 
     def each(self, value: Any, change: Callable[[Any], Any]) -> Any:
-        """Return the value changed, or a tuple of the changed items of a list."""
+        """Return what ``change`` makes of the value, or for a list what it makes of each item."""
         if isinstance(self.kind, ListOf):
             return tuple(map(change, value))
         return change(value)
@@ -83,7 +83,8 @@ class Settings(Frozen):
     """What a command works on.
 
     Without ``transcript_dirs`` and ``transcripts`` the rules of the rubric decide where transcripts
-    are looked for; folders win over ``auto``.
+    are looked for. With both, ``transcript_dirs`` decides. The help of each field's option says
+    what it means.
     """
 
     iter_log_dir: Annotated[
@@ -239,6 +240,7 @@ class Settings(Frozen):
 
 
 def _option_name(field: str) -> str:
+    """Return the long option of a field, without the two dashes."""
     return "transcript-dir" if field == "transcript_dirs" else field.replace("_", "-")
 
 
@@ -251,4 +253,4 @@ SETTINGS: dict[str, SettingRow] = {
     option: get_args(Settings.__annotations__[field])[1]
     for option, field in FIELDS.items()
 }
-"""Every setting, by the same name."""
+"""Every setting, by its long option."""

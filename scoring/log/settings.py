@@ -108,6 +108,11 @@ def _settings_in(environment: Mapping[str, str]) -> PlainData:
 
 
 def _value_of_variable(key: str, text: str) -> Any:
+    """Return the value of a setting that the text of its variable gives.
+
+    Raises:
+        SettingsError: the text is not of the setting's kind.
+    """
     setting = SETTINGS[key]
     kind = setting.kind
     if isinstance(kind, ListOf):
@@ -174,7 +179,11 @@ def _override(
         values: the settings of weaker sources, which are changed.
         stronger: the settings of the source.
         source: the source, for errors.
-        repository: the repository of a settings file, below which its paths are.
+        repository: the repository of a settings file, below which its paths are; None for
+            variables and options.
+
+    Raises:
+        OptionError, SettingsError: the source contradicts itself, or a path has no home.
     """
     if stronger.get("transcripts") == "none" and stronger.get("transcript-dir"):
         error_class = OptionError if source == _COMMAND_LINE else SettingsError
@@ -196,7 +205,10 @@ def _located(key: str, value: Any, where: str, repository: Path | None) -> Any:
         key: the setting.
         value: what its source says.
         where: the source and the setting, for errors.
-        repository: the repository, if the source is one of its files.
+        repository: the repository, if the source is one of its files; else None.
+
+    Raises:
+        SettingsError: the path begins with ``~`` and no home is known.
     """
     setting = SETTINGS[key]
     if setting.item is FOLDERS:
@@ -216,7 +228,7 @@ class SettingsTable(NamedTuple):
 
     Attributes:
         source: the file, and the table in it, as errors name them.
-        values: what the table holds; anything else where the file is wrong.
+        values: the table as plain data; where the file is wrong it may be something else.
     """
 
     source: str
@@ -228,7 +240,8 @@ def tables_of(repository: Path, name: str = "") -> list[SettingsTable]:
 
     Args:
         repository: the repository.
-        name: a table inside of them, which belongs to one command; then those that have it.
+        name: the name of a table inside of them that belongs to one command: then only such tables
+            are returned, from the files that have one. "" for the tables themselves.
 
     Raises:
         SettingsError: a file cannot be read, or is not TOML.
@@ -260,7 +273,16 @@ def tables_of(repository: Path, name: str = "") -> list[SettingsTable]:
 
 
 def _read_toml_file(path: Path, repository: Path, only_if: str = "") -> PlainData:
-    """Return what a TOML file holds. Nothing where it does not exist or lacks a word."""
+    """Return what a TOML file holds, nothing where it does not exist.
+
+    Args:
+        path: the file.
+        repository: the repository, which no link may lead out of.
+        only_if: a word without which the file is not parsed, and nothing is returned.
+
+    Raises:
+        SettingsError: the file cannot be read, or is not TOML.
+    """
     try:
         data = read_file(path, within=repository)
     except FileNotFoundError:
@@ -297,7 +319,11 @@ def _checked(table: SettingsTable) -> PlainData:
 
 
 def _expanded(base: Path, path: str, where: str) -> Path:
-    """Return a path below a folder, unless it is absolute or begins with ``~``."""
+    """Return a path below a folder, unless it is absolute or begins with ``~``.
+
+    Raises:
+        SettingsError: no home is known for the user; the text begins with ``where``.
+    """
     try:
         return base / Path(path).expanduser()
     except RuntimeError as e:  # no home is known for this user
@@ -305,7 +331,11 @@ def _expanded(base: Path, path: str, where: str) -> Path:
 
 
 def _absolute_glob(base: Path, text: str, where: str) -> str:
-    """Return a glob of folders below a folder, unless it is absolute or begins with a wildcard."""
+    """Return a glob below a folder, unless it is absolute, or begins with a wildcard or ``~``.
+
+    Raises:
+        SettingsError: no home is known for the user; the text begins with ``where``.
+    """
     if text[:1] in ("*", "?", "[") or os.path.isabs(text):
         return text
 
@@ -322,7 +352,15 @@ def settings_sources(
 ) -> list[str]:
     """Return the names of what gives settings, the weakest first: files, variables, options.
 
-    A file is named without its table, because a workflow prints this.
+    A file is named by its path alone, without its table.
+
+    Args:
+        options: the options of the command line by their long names; None and () mean not given.
+        repository: the repository.
+        files: whether the settings files of the repository are named.
+
+    Raises:
+        SettingsError: a file cannot be read, or a variable has a wrong value.
     """
     sources = []
     if files:
