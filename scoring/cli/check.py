@@ -171,7 +171,7 @@ def command(
 
 
 def _summary_file() -> Path:
-    """Return the file of a workflow that shows what is appended to it.
+    """Return the file to which a step of a GitHub workflow appends its summary.
 
     Raises:
         SettingsError: this is not a workflow.

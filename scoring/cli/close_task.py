@@ -141,12 +141,13 @@ def _deadline(seconds: float) -> Iterator[None]:
 
 
 def _parse_arguments(arguments: tuple[str, ...]) -> tuple[int | None, HookInput]:
-    """Return the iteration, if one is named, and what the harness says.
+    """Return the iteration, or None if no argument is a number, and what the harness says.
 
     Without JSON among the arguments, what the harness says is read from standard input.
 
     Raises:
-        SettingsError: an argument is neither a number nor JSON.
+        InputError: the JSON is not a whole object.
+        SettingsError: an argument is neither a number nor JSON, or is a second number.
     """
     iteration: int | None = None
     hook: HookInput | None = None
@@ -167,12 +168,14 @@ def _parse_arguments(arguments: tuple[str, ...]) -> tuple[int | None, HookInput]
 
 
 def _settings_for(hook: HookInput, options: PlainData) -> Settings:
-    """Return the settings for a repository.
+    """Return the settings for the repository that the command line names, or else the harness.
 
-    The command line names it, or else the harness, or else it is that of the current directory.
+    If neither names one, the settings decide, as they do for any command.
 
     Raises:
         InputError: the folder that the harness names does not exist.
+        GitError: that folder is not in a git work tree.
+        SettingsError: a setting cannot be used.
     """
     if hook.cwd is None or options.get("repo-dir"):
         return resolve_settings(options)

@@ -75,7 +75,7 @@ def _usable_settings(options: PlainData, problems: list[Finding]) -> Settings:
     """Return the settings that can be used.
 
     Where the settings in files or variables cannot be used, only those of the command line count;
-    where these cannot be used either, only the folders and ``--json`` do.
+    where these cannot be used either, only ``--repo-dir`` and ``--json`` count.
 
     Args:
         options: the options of the command line, by name.

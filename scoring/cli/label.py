@@ -248,9 +248,9 @@ def agreement(settings: Settings) -> None:
 def _iterations(
     settings: Settings, selection: Selection | None = None
 ) -> Collection[int]:
-    """Return the iterations of the log, or those of the selection, in order.
+    """Return the numbers of the iterations of the log, or of the selected ones, in its order.
 
-    Warns of entries that cannot be read.
+    There is a warning for each entry that cannot be read.
     """
     records = load_iteration_log(settings.iter_log_dir, broken=lambda e: warn(str(e)))
     if selection:

@@ -195,7 +195,7 @@ def settings_options(*names: str) -> Decorator:
 
 
 def settings_command(*names: str) -> Callable[[Command], click.Command]:
-    """Return the decorator of a command that gets ``settings``, as :func:`settings_options`."""
+    """Return a decorator that makes a command of a function, with :func:`settings_options`."""
     return lambda command: click.command(settings_options(*names)(command))
 
 

@@ -93,7 +93,7 @@ def _folded(text: str, stream: TextIO) -> str:
 def write_json(value: Any, indent: int = 1) -> None:
     """Write a value as JSON, on one line if ``indent`` is 0. A path becomes a text.
 
-    What is not UTF-8 in it becomes replacement characters.
+    Bytes of texts that are not UTF-8 become replacement characters.
     """
     write_bytes(_json(value, indent) + b"\n")
 
@@ -101,7 +101,7 @@ def write_json(value: Any, indent: int = 1) -> None:
 def put_item(items: IO[bytes], value: Any) -> None:
     """Append a value, as JSON, to the file that :func:`write_json_around` reads.
 
-    A long list goes through a file, so that memory does not hold the whole of it.
+    A long list goes through a file, so that memory does not hold the whole list.
 
     Raises:
         WriteError: the disk has no room for temporary files.
@@ -136,7 +136,7 @@ def write_json_around(value: Mapping[str, Any], key: str, items: IO[bytes]) -> N
 
 
 def _json(value: Any, indent: int = 1) -> bytes:
-    """Return a value as JSON. Invisible characters are escapes, and paths are texts in it."""
+    """Return a value as JSON, in which invisible characters are escapes and paths are texts."""
     try:
         data = msgspec.json.encode(value, enc_hook=os.fspath)
     # text that is not UTF-8, or keys that are not texts

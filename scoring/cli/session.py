@@ -36,7 +36,7 @@ _MOST_SESSIONS_NAMED = 5
 
 
 class SessionToShow(NamedTuple):
-    """The score of a session, and what the evidence says of it today.
+    """The score of a session, and what the evidence says of that session today.
 
     Attributes:
         session: the score, of the evidence where it can be read, else of the sidecar.

@@ -59,7 +59,7 @@ def read_ledger(
 def entries_of(
     settings: Settings, broken: Broken = warn_of_broken_entry
 ) -> list[IterationRecord]:
-    """Return the entries of the log; ``broken`` takes the errors of those that cannot be read.
+    """Return the entries of the log. ``broken`` takes the errors of entries that cannot be read.
 
     Raises:
         LogError: the log is not there, or cannot be listed.

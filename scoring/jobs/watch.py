@@ -213,7 +213,7 @@ class LogWatch:
                     yield LogChange("broken", None, reason=str(e))
 
     def _compare_records(self) -> None:
-        """Note which iterations have to be scored, and report those that were removed."""
+        """Note which iterations have to be scored, and which were removed since the last look."""
         # The file with the last name counts, and the archive has the first of all.
         records: dict[int, IterationRecord] = {}
         for name in sorted(self._files, reverse=True):
@@ -251,7 +251,10 @@ class LogWatch:
         return changes
 
     def _states_of_trunk(self) -> list[FileState | None]:
-        """Return the states of the files in which git may keep the tip of the trunk."""
+        """Return the states of the files in which git may keep the tip of the trunk.
+
+        The state of a file that does not exist is None.
+        """
         if self._git_dir is None:
             self._git_dir = GitRepository(self._sources.repo_dir).common_dir
 

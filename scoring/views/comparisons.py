@@ -1,4 +1,4 @@
-"""What work is measured by, and groups of it compared: harnesses, models, repositories, months."""
+"""The measures of work, and groups of work compared: harnesses, models, repositories, months."""
 
 from collections import Counter
 from collections.abc import Callable, Mapping

@@ -1,4 +1,4 @@
-"""What work cost, by day, week, month, session, model, harness or author, and the dearest of it.
+"""What work cost, by day, week, month, session, model, harness or author, and the dearest units.
 
 The figures rest on the units of ``work``: ``docs/TABLES.md``, "Tokens and cost".
 """

@@ -64,7 +64,7 @@ _MANY_SESSIONS = 20  # that are shown only with --sessions
 
 
 class RunShown(Frozen):
-    """What ``run`` shows besides the scores of a log, and how much of it.
+    """What ``run`` shows besides the scores of a log, and how many rows it shows.
 
     Attributes:
         rows: all of the work.

@@ -395,7 +395,7 @@ _KEYS_OF_GROUPS = (
 
 
 def work_by(rows: WorkRows) -> dict[str, list[PlainData]]:
-    """Return the work by harness, model and month, for JSON: a list of groups for each of these."""
+    """Return the groups of work for JSON: a list by ``harness``, by ``model`` and by ``month``."""
     by = {}
     for grouping in ("harness", "model", "month"):
         values = []

@@ -1,4 +1,4 @@
-"""What there is to score from, and how much of it each signal gets. Nothing is written."""
+"""What there is to score from, and how often each signal is present. Nothing is written."""
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence

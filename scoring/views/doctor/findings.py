@@ -121,7 +121,7 @@ def _repository(examination: Examination) -> Findings:
 
 
 def _log(examination: Examination) -> Findings:
-    """Yield what is wrong with the log and its entries, and with the commits that these name."""
+    """Yield what is wrong with the log, with its entries, and with commits that entries name."""
     log = examination.log
     if log.problem:
         how = commands_that_make_a_log(log.path)

@@ -70,7 +70,7 @@ class Checked(NamedTuple):
         task_id: its task.
         score: the score that counts.
         failures: what it failed.
-        notes: what is worth saying of it besides.
+        notes: what else is worth saying of the iteration.
         state: how far its sidecar can be trusted.
     """
 

@@ -220,7 +220,7 @@ def page_data(digest: Digest, pieces: Sequence[Piece]) -> Iterator[str]:
 
 
 def _work_data(digest: Digest, pieces: Sequence[Piece]) -> PlainData:
-    """Return the work for JSON: its sums, those by month and day, and its newest units."""
+    """Return the work for JSON: its sums, the sums by month and by day, and its newest units."""
     counts_by_month = []
     for month in months(digest.work):
         if month.name:

@@ -274,7 +274,7 @@ class Digest:
 
     @functools.cached_property
     def trend(self) -> Trend | None:
-        """How the newer half of :attr:`values` differs from the older, if each has two or more."""
+        """How the newer half of :attr:`values` differs from the older. None below four values."""
         half = len(self.values) // 2
         older = self.values[:half]
         newer = self.values[half:]
@@ -377,7 +377,7 @@ def digest(log: Path, rubric: Rubric, examined: Iterable[ExaminedIteration]) -> 
     shared: dict[object, Any] = {}
 
     def signal_sets() -> Iterator[SignalSet]:
-        """Yield the signals of each iteration, and collect on the way what a report needs of it."""
+        """Yield the signals of each iteration, and collect what a report needs of the iteration."""
         for iteration in examined:
             session_id = iteration.record.agent.session_id
             if session_id:
