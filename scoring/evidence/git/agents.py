@@ -66,7 +66,7 @@ def folded(names: Iterable[str]) -> set[str]:
 
 
 class StatedAgent(NamedTuple):
-    """The harness and the model that a commit or a checkpoint states, or "" in place of either."""
+    """The harness and the model that a commit or a checkpoint states. Either may be ""."""
 
     harness: str = ""
     model: str = ""
@@ -82,6 +82,7 @@ class StatedAgent(NamedTuple):
 
 
 NOTHING_STATED = StatedAgent()
+"""What a commit or checkpoint states that names neither a harness nor a model."""
 
 
 class CommitAgents(NamedTuple):
@@ -101,6 +102,7 @@ class CommitAgents(NamedTuple):
 
 
 NO_AGENTS = CommitAgents()
+"""The agents of a commit that names none."""
 
 
 class _Agent(NamedTuple):
@@ -246,6 +248,7 @@ def _signatures(message: str, keys: tuple[str, ...]) -> list[Identity]:
 
 @cache
 def _agents() -> list[_Agent]:
+    """Return the agents of ``agents.toml``, in its order: the first one that fits counts."""
     import tomllib  # only commands that ask for authors need the agents
 
     tables = tomllib.loads(AGENTS.read_text("utf-8"))["agent"]

@@ -57,8 +57,8 @@ class CheckpointFiles(NamedTuple):
     Attributes:
         id: the id of the checkpoint: 12 hex digits or a ULID.
         location: the checkpoint's folder, as the beginning of a path that ``git show`` takes.
-        folders: the files in each folder of a session, by the number that the folder is named by;
-            those in the checkpoint's own folder are under "".
+        folders: by the number that names the folder of a session, the files in that folder. Under
+            "" are the files in the checkpoint's own folder.
     """
 
     id: str
@@ -98,7 +98,8 @@ def files_on_branch(
 ) -> list[CheckpointFiles]:
     """Return the files of the checkpoints at a commit, in ascending order of checkpoint ids.
 
-    Files with other names are ignored. Where git cannot list the commit, it warns and returns [].
+    Files with other names are ignored. Where git cannot list the commit, there is a warning, and
+    the list is empty.
     """
     answer = repository.ask("ls-tree", "-r", "-z", "--full-tree", tip)
     if answer.returncode:
@@ -133,7 +134,7 @@ def trees_of_refs(repository: GitRepository, warn: Warn) -> dict[str, str]:
     """Return the trees of the checkpoints that have refs of their own, by ascending checkpoint id.
 
     Of more than :data:`MOST_CHECKPOINTS` only those with the highest ids count. Where git cannot
-    list the refs, it returns {}. It warns of both.
+    list the refs, the mapping is empty. There is a warning in both cases.
     """
     answer = repository.ask("for-each-ref", "--format=%(tree) %(refname)", REFS)
     if answer.returncode:

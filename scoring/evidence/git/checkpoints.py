@@ -77,7 +77,7 @@ class CheckpointSession(NamedTuple):
     """One session of a checkpoint.
 
     Attributes:
-        session_id: the id without the date that older ones begin with; "" when not stated.
+        session_id: the id, without the date that older ids begin with; "" when not stated.
         agent: the agent's name, which is shown and never trusted; "" when not stated.
         model: the model, which is only shown; "" when not stated.
         created_at: when the checkpoint was made, as text; "" when not stated.
@@ -87,8 +87,8 @@ class CheckpointSession(NamedTuple):
         path: the transcript as ``git show`` takes it, such as
             ``entire/checkpoints/v1:ab/cdef012345/0/full.jsonl``; "" without one.
         blobs: the object ids of the transcript's files, in order; empty without a transcript.
-        size: bytes of those of these files that are in this clone.
-        missing: whether one of these files is not in this clone.
+        size: how many bytes the files in ``blobs`` have together that are in this clone.
+        missing: whether a file in ``blobs`` is not in this clone.
         reviews: whether the session was started to review the work of other sessions.
     """
 

@@ -195,7 +195,7 @@ class CommitHistory(TrunkHistory):
         return self.graph.mainline[index]
 
     def trunk_between(self, start: float, end: float) -> list[str]:
-        """Return the commits of the trunk from a span of time, newest first.
+        """Return the commits of the trunk that were committed between two times, newest first.
 
         Args:
             start: the first committer time that counts, in seconds since 1970.

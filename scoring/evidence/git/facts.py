@@ -93,7 +93,7 @@ class Tip(NamedTuple):
     Attributes:
         sha: the SHA of the commit.
         iteration: the number of the iteration that names the commit; 0 when a branch does.
-        branch: the branch with this tip; "" when an iteration names the commit.
+        branch: the branch or tag with this tip; "" when an iteration names the commit.
         method: how the commit itself was found on the trunk; "" before it was looked for.
     """
 
@@ -162,11 +162,11 @@ class CameBack(Frozen):
 
 
 class PartlyReverted(Frozen):
-    """A commit, by its SHA, that says that it reverts work, and inverts only a part of that.
+    """A commit that says that it reverts some work, and inverts too few lines for a revert.
 
     Attributes:
         by: the SHA of the commit.
-        lines: how many of the work's lines it inverts, too few for a revert.
+        lines: how many of the work's lines the commit inverts.
         of: how many lines the work added or removed.
     """
 
@@ -219,10 +219,11 @@ class Landing(Frozen):
             the mainline itself, or was found by another method than its ancestry.
         reverted_by: the trunk commit that reverted the work; None where none did.
         whole: whether this holds for all that the commit contains, and not only for its own change.
-        tip: the commit that shows the landing of this one; None where none was needed.
+        tip: the commit that shows the landing of ``sha``, or the tip of what holds its work off the
+            trunk; None where neither was needed.
         unknown: why it cannot be known whether the work landed; None when it is known.
         lines: how many of the significant lines that the commit ``sha`` adds are in ``commit`` or
-            ``part_of``, else in any trunk commit from when it was written on; None where the lines
+            ``part_of``, else in any trunk commit since ``sha`` was written; None where the lines
             were not looked for.
         removed: whether ``lines`` counts the lines that ``sha`` removes, because it adds none.
         request: the number of the pull or merge request that brought ``commit`` or ``part_of``.
@@ -292,7 +293,7 @@ class Changed(Frozen):
     Attributes:
         rules: the rules under which the fact was found.
         field: the commit field of the entry, trimmed.
-        sha: the commit that it names.
+        sha: the commit that the entry names; None where git knows none by that name.
         files: the new paths of the changed files; under the reference's rules as git quotes them.
         base: the commit that ``sha`` was compared with; "" for a first commit.
         since: the number of the earlier iteration after which the change was measured; None when

@@ -102,7 +102,7 @@ class LinesOfCommit(msgspec.Struct):
     Attributes:
         works: how many works with these lines are still followed.
         paths: the files that have or had some of these lines.
-        takers: by line id, the commits that took the line. On several branches several can.
+        takers: by line id, the commits that took the line: several where each is on another branch.
         merges: by line id, the last merge that lost the line, if no commit had taken it.
     """
 
@@ -176,7 +176,7 @@ class FollowedLines:
                 lines.merges[line] = merge
 
     def drop(self, commits: Collection[str]) -> None:
-        """Stop following a work with some commits. Lines that no other followed work has go."""
+        """Forget the lines of the commits of a work, unless another followed work has them too."""
         for commit in commits:
             self.commits[commit].works -= 1
             if not self.commits[commit].works:

@@ -232,7 +232,7 @@ class CommitGraph:
         Merges are left out.
 
         Args:
-            commit: the trunk commit after which they come in :attr:`trunk`. It is left out.
+            commit: the trunk commit that they are newer than, by :attr:`trunk`. It is left out.
             end: the index in :attr:`trunk` of the newest one, which counts.
         """
         newest_first = self.trunk[end : self.trunk_index(commit)]

@@ -29,7 +29,7 @@ class Inversion(NamedTuple):
         added: how many lines the work added.
         removed: how many lines the work removed.
         changed: how many lines the other commit adds or removes in all.
-        took_from: the paths, before the other commit, of the files from which it took lines.
+        took_from: the files from which the other commit took lines, by their paths before it.
         taken: the lines of the work that the other commit took, by path after the work.
         restored: the lines that the work removed and the other commit added again, by path before
             the work.
@@ -46,7 +46,7 @@ class Inversion(NamedTuple):
     def took(self) -> int:
         """How many of the lines that the work added the other commit took.
 
-        It removes them and adds them nowhere again. Lines that the work moved it may add again.
+        It removes these lines, and adds them nowhere again unless the work had only moved them.
         """
         return _count(self.taken)
 
@@ -74,7 +74,7 @@ class Inversion(NamedTuple):
     def is_whole(self) -> bool:
         """Whether nearly all that the work added is gone, and nearly all that it removed is there.
 
-        So it is for work without lines.
+        True for work without lines.
         """
         return self.took >= WHOLE * self.added and self.back >= WHOLE * self.removed
 
@@ -160,7 +160,7 @@ def _best_match(path: str, lines: Counter[int], files: LinesByFile) -> str | Non
     - the file with the same path, if it has half of the lines;
     - the file with most of the lines, if it has more than half: up to half is in any two files that
       look alike, such as ``return 1``;
-    - the file with the same path.
+    - the file with the same path, whatever is in it.
 
     Args:
         path: the path of the file.
@@ -229,7 +229,7 @@ def put_back(patches: Iterable[Patch], taken: LinesByFile) -> int | None:
 
 
 def has_content_of(patch: Patch, work: Patch) -> bool:
-    """Return whether at least half of a work's files have their content of the work after a patch.
+    """Return whether a patch gives at least half of a work's files the content that the work did.
 
     False for work without files.
     """

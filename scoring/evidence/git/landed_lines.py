@@ -66,7 +66,7 @@ class AttributedLandings(Landings):
 
     @cached_property
     def _asked(self) -> LandingBySha:
-        """The commits in question, which neither patch nor history decides, with their landing."""
+        """The commits in question, which patch and history do not decide, and their landing."""
         unsure = (None, Unknown.OBJECTS)
         asked = {}
         for sha, landing in self._decided.items():
@@ -82,7 +82,7 @@ class AttributedLandings(Landings):
 
     @cached_property
     def _lines(self) -> TrunkLines:
-        """The lines that the commits in question add, and that the trunk added since the oldest."""
+        """The lines that commits in question add, and that commits in :attr:`_since` add."""
         wanted = [*self._graph.pairs(self._asked), *self._tips]
         return TrunkLines(
             self._history, wanted, self._graph.pairs(self._since[:MOST_READ])

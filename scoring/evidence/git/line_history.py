@@ -118,10 +118,10 @@ class LineHistory:
                 yield self._without_missing_files(pair)
 
     def _without_missing_files(self, pair: CommitPair) -> ReadablePatch | None:
-        """Return what changes over a pair in the files that are here, or None for nothing.
+        """Return what changes over a pair in the files that are here, or None if none can be read.
 
-        It is None too after :data:`_MOST_PARTLY_READ` such pairs, or :data:`_MOST_UNREADABLE` in
-        vain.
+        After :data:`_MOST_PARTLY_READ` pairs, or :data:`_MOST_UNREADABLE` of which none could be
+        read, no other pair is tried.
         """
         if (
             self._partly_read >= _MOST_PARTLY_READ
@@ -302,6 +302,7 @@ class LineHistory:
         )
 
     def _report_unread(self, pair: CommitPair, error: GitError) -> None:
+        """Warn of the first pair that git cannot compare."""
         sha = pair.commit[:12]
         self._warn(f"lines of {sha} cannot be read, so they are not known: {error}")
         self._warn = silent  # one warning is enough

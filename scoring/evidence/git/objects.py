@@ -108,7 +108,7 @@ class ObjectReader(Git):
     def listed_in_commits(self, names: Iterable[str]) -> set[str]:
         """Return which of some files, named as ``commit:path``, their commits have.
 
-        The caller passes names for which :meth:`blob_ids` has no content, as in a partial clone.
+        A file counts also where this clone lacks its content, as a partial clone does.
 
         Raises:
             GitError: a folder of one of the files cannot be read.

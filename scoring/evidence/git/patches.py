@@ -188,8 +188,9 @@ def hashes_added(patch: Patch, *, is_strict: bool = False) -> Counter[FileLine]:
 
     Args:
         patch: the patch.
-        is_strict: whether a file that gets more other lines, blank ones aside, has the number of
-            these under the hash 0: code can be written in lines of two characters.
+        is_strict: whether lines that say nothing, without blank ones, count too where a file gets
+            more of them than of others, since code can be written in lines of two characters. All
+            of them are under the hash 0.
     """
     hashes = Counter[FileLine]()
     for file in patch:

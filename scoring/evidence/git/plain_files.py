@@ -128,10 +128,10 @@ def _borrowed(folder: Path) -> list[str]:
 
 
 def _refuse_pipes_among_objects(objects: Path) -> None:
-    """Refuse pipes among the loose objects and packs of a folder, and for its list of others.
+    """Refuse pipes among the loose objects and packs of a folder, and as ``info/alternates``.
 
     Raises:
-        GitError: a pipe or device is in place of a file, or the list is too large.
+        GitError: a pipe or device is in place of a file, or ``info/alternates`` is too large.
     """
     refuse_pipe(objects / "info/alternates", _ALTERNATES_LIMIT)
     with suppress(OSError):

@@ -242,8 +242,8 @@ class GitRepository(ObjectReader):
         Args:
             names: what to resolve.
             searches: whether names may make git search messages or reflogs, as ``:/text`` does.
-                Without it such names are None. With it, they are None from the moment on when they
-                together took :data:`SEARCH_TIMEOUT`.
+                If not, such names are None. If so, those are None that git has not answered when
+                all of them together took :data:`SEARCH_TIMEOUT`.
 
         Raises:
             GitError: git fails at all names, or does not answer.
@@ -296,7 +296,7 @@ class GitRepository(ObjectReader):
         Args:
             waiting: the names.
             resolved: the SHAs by name so far.
-            timeout: seconds for all names; None for those without output that are usual.
+            timeout: seconds for all names; None waits as long as :meth:`ask` does without it.
 
         Raises:
             GitError: git does not answer, or fails without any of the names.

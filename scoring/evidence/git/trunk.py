@@ -68,7 +68,7 @@ class Branches(NamedTuple):
     def is_ahead(self, ref: str, other: str) -> bool:
         """Return whether ``ref`` is a branch that contains all of ``other``, and more.
 
-        A branch ``ref`` need not exist. Both are full names.
+        Both are full names. ``ref`` need not exist, ``other`` has to.
         """
         is_other = ref in self.tips and self.tips[ref] != self.tips[other]
         return is_other and self.holds(ref, other)

@@ -122,6 +122,7 @@ class WorkOnTrunk:
 
     @property
     def _tip(self) -> str:
+        """The SHA of the trunk's tip."""
         return self._graph.mainline[0]
 
     # What is asked

@@ -183,6 +183,7 @@ def _parse_log(fields: Iterable[bytes]) -> Iterator[Commit]:
 
 
 def _seconds(text: str) -> int | None:
+    """Return a time that git printed, or None where it printed none."""
     return int(text) if text else None
 
 
