@@ -103,7 +103,7 @@ class Observations:
         return int.from_bytes(digest, "little", signed=True) or 1
 
     def responds(self, response: str | None) -> None:
-        """Note that the agent wrote the line, and the id of its response; None: not known."""
+        """Note that the agent wrote the line, and the id of its response, or None if not known."""
         self._response = response
         self._question_declined = False
         self._idle = False
@@ -317,7 +317,7 @@ class Observations:
 
         Args:
             call: the id of the call; None without one.
-            reason: what the user said; "": nothing. A question as the reason declines one too.
+            reason: what the user said; "": nothing. To ask back counts as declining a question.
         """
         key = _call_key(call)
         opened = self._open_calls.pop(key, None)
