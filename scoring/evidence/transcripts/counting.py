@@ -1,7 +1,7 @@
-"""Counts responses and calls by iteration, as for windows of time.
+"""Counts responses and calls by iteration, in the way in which :mod:`tally` counts by time.
 
-Each line belongs to a part, and a part to an iteration. The number of a part takes the role of a
-time, and a group of parts that of a window, so :mod:`tally` counts both in the same way.
+Each line belongs to a part, and a part to an iteration. The number of a part, plus 1, takes the
+role of a time, and a group of parts the role of a window.
 """
 
 from collections import Counter, defaultdict
@@ -26,11 +26,14 @@ from .tally import Tallies
 from .transcript_events import TranscriptEvents, TranscriptLine
 
 _LastLines: TypeAlias = Mapping[str, Mapping[tuple[int, int], tuple[int, int]]]
-"""The times and places of last lines, by harness and the keys of the response and its request."""
+"""The times and places of the last lines of responses.
+
+By the name of the harness, and then by the keys of the response and of its request.
+"""
 
 
 def _last_lines(files: Sequence[File]) -> _LastLines:
-    """Return the last line of each response that was read several times."""
+    """Return the last line that counts of each response that was read several times."""
     copies: Counter[int] = Counter()
     for file in files:
         copies.update(response.id for response in file.events.of(Response))
@@ -57,12 +60,13 @@ def count_lines(
 
     Args:
         files: the files, with the parts of their lines.
-        groups: the parts of each group.
+        groups: the numbers of the parts of each group.
         at_last_line: whether a response counts in the part of its last line, not of its first.
-        keep: whether the events of files are needed afterwards.
+        keep: whether the events of files are needed afterwards. If not, they are deleted.
 
     Returns:
-        What is in each group, and what is in all lines by harness.
+        What is in each group, in the order of the groups; and what is in all lines, also those of
+        no part, by harness.
     """
     windows = [
         IterationWindow(number, group.start, group.stop)
@@ -113,14 +117,14 @@ def count_lines(
 
 
 def files_about(files: Sequence[File], wanted: set[int]) -> list[File]:
-    """Return the files on which depends what is counted and seen in some parts.
+    """Return the files that decide what is counted and seen in some parts, in their order.
 
-    They are those of sessions with lines in the parts, and of sessions that repeat responses or
-    calls of these.
+    They are the files of sessions with lines in the parts, and of sessions that repeat a response
+    or a call of one of those sessions.
 
     Args:
-        files: the files.
-        wanted: the parts in question.
+        files: all files.
+        wanted: the numbers of the parts.
     """
     sessions = {file.key for file in files if not wanted.isdisjoint(file.parts)}
 
@@ -157,14 +161,15 @@ def _files_alone(files: Iterable[File]) -> set[File]:
 def with_stated_totals(
     events: TranscriptEvents, places: Mapping[int, int]
 ) -> TranscriptEvents:
-    """Return what of a transcript is counted, with tokens that are stated for several responses.
+    """Return events in which responses have their share of stated totals.
 
-    Totals are spread evenly over the responses that they cover, when all of these count at one
-    place.
+    Totals are spread evenly over the responses that they cover and that do not state their input,
+    if all of these count at one place: over those of the same model, or over all if there are
+    none. Events without totals are returned as they are.
 
     Args:
-        events: the events of the transcript.
-        places: where each line counts, by its number.
+        events: the events of the transcript. They are not changed.
+        places: the place at which each line counts, by the number of the line.
     """
     all_totals = events.of(StatedTotals)
     if not all_totals:
@@ -202,7 +207,13 @@ def with_stated_totals(
 def _spread(
     totals: StatedTotals, responses: list[Response], indices: Sequence[int]
 ) -> None:
-    """Replace some responses by such that have their share of the totals."""
+    """Give some responses an even share of totals.
+
+    Args:
+        totals: the totals.
+        responses: all responses. They are replaced in the list.
+        indices: the indices of the responses that get a share. The first ones get what is over.
+    """
     stated = TokensStated.ALL
     counts = [totals.output, totals.input, totals.cache_reads, totals.cache_writes]
     if not totals.cache_writes:
@@ -227,9 +238,9 @@ def _spread(
 
 
 def _join_parts(files: Iterable[File]) -> list[File]:
-    """Return the files, with parts of a transcript joined where its totals run through them.
+    """Return the files, with those joined that are parts of a transcript with running totals.
 
-    A checkpoint may hold a part that goes on where the part in an earlier one ends.
+    A checkpoint may hold a part that goes on where the part in an earlier checkpoint ends.
     """
     counted: list[File] = []
     last: dict[SessionKey, File] = {}
@@ -251,7 +262,7 @@ def _join_parts(files: Iterable[File]) -> list[File]:
 
 
 def _joined_file(first: File, second: File) -> File | None:
-    """Return two files as one, or None where they count the same apart."""
+    """Return two parts of a transcript as one file, or None where they count the same apart."""
     shift = max(first.numbers, default=-1) + 1
     events = first.harness.joined(first.events, second.events, shift)
     if events is None:
@@ -283,10 +294,10 @@ def stated_totals(
 
     Args:
         checkpoints: the checkpoints.
-        read: the ids of those of which a transcript was read; they are left out.
+        read: the ids of checkpoints of which a transcript was read. They are left out.
 
     Returns:
-        The totals by the ids of the checkpoint and the session.
+        The totals, by the id of the checkpoint and then by the id of the session.
     """
     totals: defaultdict[str, dict[str, TokenTotals]] = defaultdict(dict)
     for checkpoint in checkpoints:

@@ -58,7 +58,7 @@ NO_FOLDER = "names no folder it worked in"
 """Why nothing of a transcript counts that names no folder."""
 
 NOTHING_USABLE = "no line that could be used"
-"""Why nothing of a transcript counts that has no such line."""
+"""Why nothing of a transcript counts that has no line from which a reader took something."""
 
 NOT_READ = "of a harness that is not read"
 """Why nothing of a transcript counts that no reader understands."""
@@ -79,11 +79,12 @@ class TranscriptRules(NamedTuple):
     """How transcripts are found, read, kept and counted.
 
     Attributes:
-        name: the name under which they are kept.
+        name: the name under which the store keeps transcripts.
         harnesses: returns the harnesses that are read.
         discover: finds the transcripts in some places.
         start_pool: begins to read transcripts.
-        companions: returns the files next to a store that change it; None where not known.
+        companions: returns the other files that decide what is read of a store; None where these
+            are not known.
         tools: makes the test tools from the commands that run tests in this repository; None
             where what is done in transcripts is not looked at.
     """
@@ -102,9 +103,10 @@ class _Source:
 
     Attributes:
         transcript: the transcript.
-        size: its size in bytes, with the files next to it.
-        stamp: what it is known by; None where that may not be trusted.
-        events: its events, once they are read.
+        size: its size in bytes; of a store, with its companions.
+        stamp: what changes when the transcript does; None where that cannot be trusted, so that
+            nothing is kept.
+        events: its events; None before they are read, or where they cannot be read.
     """
 
     transcript: TranscriptFile
@@ -115,7 +117,8 @@ class _Source:
     def keep(self, events: EventsByHarness) -> None:
         """Keep the events until all transcripts are read, in a form that takes less memory.
 
-        They are encoded, and share their texts. Folders of Windows have slashes then.
+        They are encoded, and equal texts become one object. Folders of Windows get slashes for
+        backslashes.
         """
         for part in events.values():
             part.pack_events()
@@ -132,13 +135,13 @@ class Scan(ABC):
     :meth:`start` lets it run in the background; nothing is opened before that.
 
     Args:
-        rules: how they are found and read.
+        rules: how transcripts are found and read.
         places: where to look.
         reading: see :class:`~scoring.evidence.transcripts.facts.ReadingOptions`.
 
     Attributes:
         repository: the repository that the transcripts are about, where it had to be opened to
-            find them.
+            find them; None otherwise.
         cache_dir: the directory of the store; None without one.
     """
 
@@ -181,7 +184,10 @@ class Scan(ABC):
         self.close()
 
     def start(self) -> Self:
-        """Find what must be read, and begin to read it in the background. It never raises."""
+        """Find the transcripts, and begin to read in the background those that are not kept.
+
+        Called again, it does nothing. It never raises: what cannot be opened is warned of.
+        """
         if self._pool is not None:
             return self
 
@@ -206,7 +212,7 @@ class Scan(ABC):
 
     @abstractmethod
     def facts(self, windows: Sequence[IterationWindow]) -> list[TranscriptFacts]:
-        """Return what is in each window, when everything has been read. Call it once.
+        """Return what is in each window, in their order. It waits for the reading. Call it once.
 
         Raises:
             NotARepositoryError: folders must be compared with a repository, and none was found.
@@ -226,7 +232,11 @@ class Scan(ABC):
         )
 
     def _read(self) -> Iterator[tuple[TranscriptFile, EventsByHarness]]:
-        """Read and keep what is not kept, and yield the events of each readable transcript."""
+        """Wait for the reading, and yield each transcript with the events by harness.
+
+        A transcript that cannot be read, or that only harnesses wrote that are not read, is noted
+        as left out.
+        """
         self._finish_reading()
         read_harnesses = {harness.name for harness in self._harnesses}
         for source in self._sources:
@@ -252,7 +262,7 @@ class Scan(ABC):
         self._sources = []
 
     def _finish_reading(self) -> None:
-        """Wait for what is being read, and keep it."""
+        """Wait for what is being read, and put what came without a warning into the store."""
         assert self._pool is not None
         with Store(self.cache_dir if self._keeps else None) as store:
             for number, read in self._pool.results():
@@ -272,7 +282,10 @@ class Scan(ABC):
                 source.keep(read.events)
 
     def _note(self, transcript: TranscriptFile, store: Store) -> None:
-        """Note a transcript to read, with what the store has of it."""
+        """Note a transcript to read, with its events where the store has them.
+
+        A directory, and with a warning what cannot be opened, is left out.
+        """
         if transcript.blobs:
             source = _Source(
                 transcript, transcript.size, " ".join(transcript.blobs).encode()
@@ -293,9 +306,9 @@ class Scan(ABC):
         self._sources.append(source)
 
     def _add_companions(self, source: _Source) -> None:
-        """Add the files next to a store to its size and its stamp.
+        """Add the companions of a store to its size and its stamp.
 
-        Without the stamps of all of them, the store has none.
+        Where they are not known, or one of them that exists has no stamp, the store gets none.
         """
         companions = self._rules.companions(source.transcript)
         stamps = [source.stamp]
@@ -309,9 +322,10 @@ class Scan(ABC):
         source.stamp = b" ".join(filter(None, stamps)) if is_certain else None
 
     def _key(self, transcript: TranscriptFile) -> bytes:
-        """Return what a transcript is kept under.
+        """Return the key under which the store keeps a transcript.
 
-        That is the path of a file, or the ids of objects, which no path can have.
+        It is made of the name of the reading, and of the absolute path of the file or the ids of
+        the objects in git. No absolute path begins as these do.
         """
         if transcript.blobs:
             name = b"git " + " ".join(transcript.blobs).encode()
@@ -321,10 +335,10 @@ class Scan(ABC):
 
 
 def _name_of_reading(rules: TranscriptRules, test_commands: Sequence[str]) -> str:
-    """Return the name under which the store keeps what is read: with another one it is read again.
+    """Return the name under which the store keeps what is read. Under a new name all is read again.
 
-    It has everything that decides what is seen in a transcript: the rules, the tables of what
-    commands and texts mean, and the commands that run tests in this repository.
+    The name changes with all that decides what is seen in a transcript: the rules, the tables of
+    what commands and texts mean, and the commands that run tests in this repository.
     """
     if rules.tools is None:
         return rules.name
@@ -336,11 +350,12 @@ def _name_of_reading(rules: TranscriptRules, test_commands: Sequence[str]) -> st
 def file_found(
     path: Path, parts: Collection[tuple[str, TranscriptEvents]], left_out: str
 ) -> FileFound:
-    """Return what is said of a transcript.
+    """Return what the survey says of a transcript.
 
     Args:
         path: the transcript.
-        parts: its parts, each with the name of the harness that wrote it.
+        parts: its events, each after the name of the harness that wrote them. Without any, no
+            line could be used, and that is why nothing counts.
         left_out: why nothing of it counts; "" when something does.
     """
     harnesses = "+".join(dict.fromkeys(name for name, _ in parts))

@@ -21,7 +21,7 @@ from .transcript_events import EventKind, TranscriptEvents
 from .transcript_files import TranscriptFile
 
 SessionKey: TypeAlias = tuple[str, str]
-"""The name of a harness, and the id of a session; the path of the file where it names none."""
+"""The name of a harness, and the id of a session, or the path of a file that names no session."""
 
 
 class SessionCommit(NamedTuple):
@@ -29,13 +29,13 @@ class SessionCommit(NamedTuple):
 
     Attributes:
         time: when git reported it, in nanoseconds since 1970.
-        line: the number of that line among all lines.
-        sha: the digits that git printed, 7 to 15 of them.
-        subject: the key of its subject.
+        line: the number of the line that reports it, among all lines.
+        sha: the digits that git printed, 7 to 15 of them; "": git printed no commit.
+        subject: the key of its subject; 0 without digits.
         begun: when the command was called, in nanoseconds since 1970.
         amends: whether it amends another commit.
         folder: the absolute path of the folder in which git ran; "" where it is not known.
-        is_outside: whether that is known to be outside the folders of the session.
+        is_outside: whether git is known to have run outside the folders of the session.
         shown: the digits of the commits that the call or the next command shows, without a SHA.
     """
 
@@ -61,18 +61,18 @@ class File:
         harness: the harness that wrote it.
         events: what it shows.
         checkpoint: the id of the checkpoint that holds it; "" for a file on disk.
-        session: the id of the session, where the file has more than that session.
+        session: the id of the session, where this is one of several in the file; else "".
         start: the line at which the work of the checkpoint begins; None: not stated.
         stored: when the checkpoint was stored, in nanoseconds since 1970; None: not stated.
         here: for each line whether it is work in this repository.
-        fresh: for each line whether it counts in this file: it is work here, and no earlier file
-            has it. See :func:`count_once`.
+        fresh: for each line whether it counts in this file: it is work here, and this copy is the
+            one that counts. :func:`count_once` sets it.
         parts: for each line the number of its part; -1: none. See :func:`note_parts`.
         numbers: for each line its number in the file, from 0.
         times: for each line when it was written, in nanoseconds since 1970.
         ids: for each line its key, and after :func:`sessions_of` its number among all lines.
         owner: the id of the session that has all lines of the file.
-        others: the indices of the lines of other sessions, by the ids of these.
+        others: by the id of each other session, the indices of its lines, ascending.
     """
 
     def __init__(
@@ -108,9 +108,9 @@ class File:
         self.others = {name: dict.fromkeys(sorted(lines_of[name])) for name in others}
 
     def _lines_by_session(self, default: str) -> dict[str, set[int]]:
-        """Return the indices of the lines of each session.
+        """Return the indices of the lines of each session, by its id.
 
-        Lines that name no session are those of the default one.
+        Lines that name no session are those of ``default``, the id of a session.
         """
         lines_of: defaultdict[str, set[int]] = defaultdict(set)
         for span, numbers in zip(self.events.spans, self.events.covers, strict=True):
@@ -125,11 +125,11 @@ class File:
 
     @property
     def session_keys(self) -> list[SessionKey]:
-        """The keys of its sessions. The first one has all lines and follows the others."""
+        """The keys of its sessions. The first key is that of the session that has all lines."""
         return [(self.harness.name, name) for name in (self.owner, *self.others)]
 
     def at(self, number: int, default: int = -1) -> int:
-        """Return the index of a line by its number in the file, or a default without one."""
+        """Return the index of a line by its number in the file, or ``default`` without a line."""
         index = bisect_right(self.numbers, number) - 1
         if index >= 0 and self.numbers[index] == number:
             return index
@@ -141,7 +141,7 @@ class File:
         return self.parts[index] if index >= 0 and self.fresh[index] else -1
 
     def of(self, session: str) -> Collection[int]:
-        """Return the indices of a session's lines in this file."""
+        """Return the indices of a session's lines in this file, none for an unknown session."""
         if session == self.owner:
             return range(len(self.ids))
         return self.others.get(session, ())
@@ -149,7 +149,7 @@ class File:
     def located(
         self, kind: type[EventKind], session: str = ""
     ) -> Iterator[tuple[int, EventKind]]:
-        """Yield the events of a kind in a session's lines, or in all, with their lines' indices."""
+        """Yield the events of a kind in a session's or all lines, each after its line's index."""
         lines = self.of(session or self.owner)
         for event in self.events.of(kind):
             index = self.at(event.line)
@@ -157,14 +157,14 @@ class File:
                 yield index, event
 
     def in_parts(self, kind: type[EventKind]) -> Iterator[tuple[int, EventKind]]:
-        """Yield the events of a kind that count in this file, each with the part of its line."""
+        """Yield the events of a kind that count in this file, each after the part of its line."""
         for event in self.events.of(kind):
             part = self.part(event.line)
             if part >= 0:
                 yield part, event
 
     def text(self, index: int | None) -> str:
-        """Return a text that an event names, or "" where it names none."""
+        """Return the text that an event names by its index, or "" for None."""
         return "" if index is None else self.events.texts[index]
 
     def written_file(self, event: FileEvent) -> WrittenFile:
@@ -175,11 +175,11 @@ class File:
 
     @property
     def order(self) -> tuple[int, int]:
-        """What sorts the files of a session: when the last line was written, and the length."""
+        """What sorts the files of a session: the time of the last line, then the length."""
         return max(self.times, default=0), self.transcript.size or len(self.times)
 
     def agent(self, span: int) -> str:
-        """Return what names the sub-agent that wrote a span, or "" for the session itself."""
+        """Return what names the sub-agent that wrote a span, by its index, or "" for others."""
         line_span = self.events.spans[span]
         if not line_span.agent:
             return ""
@@ -192,11 +192,11 @@ class Session:
 
     Attributes:
         key: what names it.
-        files: the files that have lines of it, from the earliest.
-        times: when its lines were written, in nanoseconds since 1970, ascending.
-        lines: the numbers of these lines among all lines.
+        files: the files that have lines of it, in the order in which files were given.
+        times: when its lines of work here were written, in nanoseconds since 1970, ascending.
+        lines: for each of ``times``, the number of the line among all lines.
         made: the commits that it made, by time.
-        quiet: the commands that may have made commits and printed none, in the same form.
+        quiet: the commands that may have made commits and printed none, as commits, by time.
         elsewhere: the digits of commits that are known to belong to another repository.
         away: when it worked for another repository, in nanoseconds since 1970, ascending.
     """
@@ -216,19 +216,19 @@ class Session:
         return self.key[1]
 
     def events(self, kind: type[EventKind]) -> Iterator[tuple[File, int, EventKind]]:
-        """Yield the events of a kind in its own lines, each with its file and line's index."""
+        """Yield the events of a kind in its own lines, each after its file and its line's index."""
         for file in self.files:
             for index, event in file.located(kind, self.id):
                 yield file, index, event
 
     @property
     def parent_key(self) -> SessionKey:
-        """The key of the session that started this one; its id is "" for any other."""
+        """The key of the session that started this one. Its id is "" where no session did."""
         return (self.key[0], self.parent)
 
     @property
     def parent(self) -> str:
-        """The id of the session that started this one as a sub-agent, or "" for any other."""
+        """The id of the session that started this one as a sub-agent, or "" where none did."""
         for file in self.files:
             for span in file.events.spans:
                 if span.agent and span.session == self.id:
@@ -237,18 +237,18 @@ class Session:
 
 
 def line_count(files: Iterable[File]) -> int:
-    """Return how many lines there are, once they are numbered."""
+    """Return how many lines all files have, copies counted once. :func:`sessions_of` was called."""
     return 1 + max((max(file.ids, default=-1) for file in files), default=-1)
 
 
 def count_once(files: Sequence[File], sessions: Iterable[Session]) -> None:
     """Give sessions their lines of work here, and mark which copy of each line counts.
 
-    That is the one in the first file of the session that owns it.
+    It is the copy in the first file of the session that owns the line.
 
     Args:
-        files: the files. Their ``fresh`` is set.
-        sessions: all of their sessions.
+        files: the files, in order. Their ``fresh`` is set.
+        sessions: all of their sessions. Their ``lines``, ``times`` and ``made`` are set.
     """
     owners = _order_lines(sessions)
     is_counted = bytearray(line_count(files))
@@ -264,13 +264,13 @@ def count_once(files: Sequence[File], sessions: Iterable[Session]) -> None:
 
 
 def note_parts(files: Iterable[File], parts: Sequence[int]) -> None:
-    """Note in files the parts of their lines, by the numbers of these; -1: none."""
+    """Set ``parts`` of files. ``parts`` has, by the number of a line, its part, or -1 for none."""
     for file in files:
         file.parts = array("i", (parts[line] for line in file.ids))
 
 
 def sessions_of(files: Sequence[File]) -> dict[SessionKey, Session]:
-    """Return the sessions in files, with their commits, and number the lines of the files."""
+    """Return the sessions in files, with their commits. Set ``ids`` of the files to numbers."""
     next_number = count().__next__
     numbers: dict[str, defaultdict[int, int]] = {}
     for file in files:
@@ -291,15 +291,15 @@ def sessions_of(files: Sequence[File]) -> dict[SessionKey, Session]:
 
 
 def commits_shown(sessions: Iterable[Session]) -> set[str]:
-    """Return the digits of all commits that sessions made."""
+    """Return the digits, as git printed them, of all commits that sessions made."""
     return {commit.sha for session in sessions for commit in session.made}
 
 
 def _order_lines(sessions: Iterable[Session]) -> dict[int, str]:
     """Give sessions their lines of work here, in the order of time.
 
-    A line that several sessions hold is owned by one of them: by the one that has nothing else,
-    otherwise by the one that began first.
+    A line that several sessions hold is owned by one of them: by a session that has no line of
+    its own, else by the session of which the own lines began first.
 
     Returns:
         The id of the owner of each line that several sessions hold.
@@ -330,7 +330,7 @@ def _order_lines(sessions: Iterable[Session]) -> dict[int, str]:
 
 
 def _line_times(session: Session) -> dict[int, int]:
-    """Return when each line of a session was written that is work here, by its number."""
+    """Return when each line of a session that is work here was written, by the line's number."""
     times: dict[int, int] = {}
     for file in session.files:
         for index in file.of(session.id):
@@ -340,7 +340,7 @@ def _line_times(session: Session) -> dict[int, int]:
 
 
 def _shared_lines(times_of: dict[Session, dict[int, int]]) -> dict[int, list[Session]]:
-    """Return the lines that several sessions hold, with these sessions."""
+    """Return the numbers of the lines that several sessions hold, each with these sessions."""
     first: dict[int, Session] = {}
     shared: dict[int, list[Session]] = {}
     for session, lines in times_of.items():
@@ -352,10 +352,10 @@ def _shared_lines(times_of: dict[Session, dict[int, int]]) -> dict[int, list[Ses
 
 
 def _commits_of(session: Session) -> list[SessionCommit]:
-    """Return the commits that a session made.
+    """Return the commits that a session made, in no order.
 
-    A resumed session's file may hold the result of a call that only an earlier file has: such a
-    commit counts when the call is there. What ended and printed no commit has no SHA.
+    A file of a resumed session may hold the result of a call that only an earlier file has. Such a
+    commit counts if the call is in a file. A call that ended and printed no commit has no SHA.
     """
     events = list(session.events(CommitMade))
     # when each was called, and whether it amends
@@ -393,7 +393,7 @@ def _commits_of(session: Session) -> list[SessionCommit]:
 def calls_that_work(session: Session) -> list[SessionCommit]:
     """Return a session's calls that edit or run something, by time, as commits without a SHA.
 
-    What makes commits itself is not among them, nor what runs beside a command that does.
+    A call is left out if a command that makes commits began while it ran, both ends included.
     """
     commits_begun = [made.begun for made in (*session.made, *session.quiet)]
     for file, index, commit in session.events(CommitMade):
@@ -425,7 +425,7 @@ def calls_that_work(session: Session) -> list[SessionCommit]:
 
 
 def user_times(files: Iterable[File]) -> list[int]:
-    """Return when the user wrote in some files, in nanoseconds since 1970, ascending."""
+    """Return when the user, or the harness in the user's place, wrote, in ns, ascending."""
     times: set[int] = set()
     for file in files:
         texts = file.located(ChatText)

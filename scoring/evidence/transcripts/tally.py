@@ -28,21 +28,21 @@ from .facts import (
 
 
 class _NotedCall(NamedTuple):
-    """A copy of a call: its time, and what it shows."""
+    """A copy of a call: when it counts, and what it shows, as bits."""
 
     time: int
     shows: int
 
 
 class _NotedResult(NamedTuple):
-    """A copy of the result of a call: its time, and whether the call failed."""
+    """A copy of the result of a call: when it counts, and whether the call failed."""
 
     time: int
     failed: bool
 
 
 class _NotedResponse(NamedTuple):
-    """A copy of a response: its time, what it says, its model, its quarter of an hour."""
+    """A copy of a response: when it counts, its tokens, its model, its quarter of an hour."""
 
     time: int
     response: Response
@@ -51,7 +51,7 @@ class _NotedResponse(NamedTuple):
 
     @property
     def rank(self) -> tuple[Any, ...]:
-        """What sorts the copies of a response, the one that knows most last."""
+        """What sorts the copies of a response. The copy that knows most is the last."""
         response = self.response
         return (
             -1 if response.stated == TokensStated.NOTHING else response.output,
@@ -68,10 +68,10 @@ class _NotedResponse(NamedTuple):
 
 
 def _distinct_responses(copies: Sequence[_NotedResponse]) -> list[list[_NotedResponse]]:
-    """Return the copies of an id in groups, one for each response that they are copies of.
+    """Return the responses with one id, each as the list of its copies.
 
-    Each request has one response. Copies in side chains and copies without a request belong to
-    one of the others, where there is any.
+    Each request has one response. Copies that are in side chains only, and copies without a
+    request, are taken for copies of the first of the other responses, where there is any.
     """
     by_request: defaultdict[int, list[_NotedResponse]] = defaultdict(list)
     for noted in copies:
@@ -92,14 +92,14 @@ def _distinct_responses(copies: Sequence[_NotedResponse]) -> list[list[_NotedRes
 
 
 class _Slice:
-    """What is between two times that follow each other.
+    """What is after one bound, up to the next bound, which counts too.
 
     Attributes:
-        counts: how much of what, in fields as of :class:`~.facts.HarnessFacts`.
+        counts: the counts, by the names of fields of :class:`~.facts.HarnessFacts`.
         flags: the bits of its lines.
-        files: the files with lines in it, each with the session of these.
-        times: the times of lines, among them those of the first and the last one.
-        spent: what was used at each price: its counts, by all else that it says.
+        files: the numbers of the files with lines in it, each with the session of the lines.
+        times: when some of its lines were written, among them the first and the last one.
+        spent: what was used: the counts of :class:`~.facts.Spent`, by a ``Spent`` without counts.
     """
 
     def __init__(self) -> None:
@@ -110,7 +110,7 @@ class _Slice:
         self.spent: defaultdict[Spent, Counter[str]] = defaultdict(Counter)
 
     def add(self, other: "_Slice") -> None:
-        """Add what is in another slice."""
+        """Add what is in another slice to this one."""
         self.counts.update(other.counts)
         self.flags |= other.flags
         self.files |= other.files
@@ -120,7 +120,7 @@ class _Slice:
 
 
 class Tally:
-    """The sums of one harness, by slice.
+    """The sums of one harness, by slice. Times may be places that take the role of times.
 
     Responses, calls and results may be written several times. They wait until :meth:`finish`,
     which counts each once, at the time of the earliest copy.
@@ -131,7 +131,13 @@ class Tally:
     """
 
     def __init__(self, bounds: Sequence[int], input_holds_cached: bool = False) -> None:
-        """Take the ends of all slices but the last, ascending, in nanoseconds since 1970."""
+        """Begin with no sums.
+
+        Args:
+            bounds: the ends of all slices but the last, ascending. A time that is an end belongs
+                to the slice that ends there.
+            input_holds_cached: as the attribute.
+        """
         self.input_holds_cached = input_holds_cached
         self._bounds = bounds
         # By their keys. What has no key has no copies, and gets an object in place of one.
@@ -143,20 +149,27 @@ class Tally:
     def note_response(
         self, time: int, response: Response, model: str, quarter: int
     ) -> None:
-        """Note a copy of a response, with the name of its model, and when it was written."""
+        """Note a copy of a response.
+
+        Args:
+            time: when it counts.
+            response: its tokens; its ``id`` is 0 where it has no copies.
+            model: the name of its model; "": not known.
+            quarter: when it was written, as in :class:`~.facts.Spent`.
+        """
         noted = _NotedResponse(time, response, model, quarter)
         self._responses[response.id or object()].append(noted)
 
     def note_call(self, time: int, key: int, shows: int) -> None:
-        """Note a copy of a call, with the bits that it shows."""
+        """Note a copy of a call by its key (0: it has no copies), with the bits that it shows."""
         self._calls[key or object()].append(_NotedCall(time, shows))
 
     def note_result(self, time: int, key: int, failed: bool) -> None:
-        """Note a copy of the result of a call. One failure decides."""
+        """Note a copy of a result, by the key of the call. One failed copy makes a failure."""
         self._results[key or object()].append(_NotedResult(time, failed))
 
     def cover(self, file: int, session: str, times: Sequence[int]) -> None:
-        """Note that a file has lines of a session at these times, which ascend."""
+        """Note that a file, by its number, has lines of a session at times. They must ascend."""
         at = 0
         while at < len(times):
             last = len(times)
@@ -177,13 +190,13 @@ class Tally:
         model: str = "",
         quarter: int = -1,
     ) -> None:
-        """Count a response.
+        """Count a response, at once and without regard to copies.
 
         Args:
-            time: when.
+            time: when it counts.
             response: its tokens, and how it was served.
-            model: the name of its model.
-            quarter: when, as in :class:`~.facts.Spent`.
+            model: the name of its model; "": not known.
+            quarter: when it was written, as in :class:`~.facts.Spent`.
         """
         spent = self._at(time).spent
         counts = self._at(time).counts
@@ -233,7 +246,7 @@ class Tally:
             )
 
     def drop(self, time: int, count: int = 1) -> None:
-        """Count what only repeats something else, at the time of what it repeats."""
+        """Count responses that only repeat another one, at the time at which that one counts."""
         self._at(time).counts["duplicates_dropped"] += count
 
     def flag(self, time: int, flags: int) -> None:
@@ -241,13 +254,13 @@ class Tally:
         self._at(time).flags |= flags
 
     def end(self, time: int, calls: int, errors: int) -> None:
-        """Count calls of tools, and failures among their results."""
+        """Count calls of tools, and failed results, at a time."""
         counts = self._at(time).counts
         counts["tool_calls"] += calls
         counts["tool_errors"] += errors
 
     def finish(self) -> None:
-        """Count what was noted, each event once."""
+        """Count what was noted so far, each event once, and forget it."""
         for noted in self._responses.values():
             for copies in _distinct_responses(noted):
                 time = min(copy.time for copy in copies)
@@ -265,7 +278,7 @@ class Tally:
         self._results.clear()
 
     def _count_call(self, copies: Sequence[_NotedCall]) -> None:
-        """Count a call."""
+        """Count a call once, at its earliest copy, with the bits of all copies."""
         time = min(copies).time
         for copy in copies:
             self.flag(time, CALLED | copy.shows)
@@ -276,13 +289,19 @@ class Tally:
         copies: Sequence[_NotedResult],
         counted_with: Sequence[_NotedCall | _NotedResult],
     ) -> None:
-        """Count the result of a call. A failure counts where the call does, if it is known."""
+        """Count the result of a call once.
+
+        Args:
+            copies: the copies of the result.
+            counted_with: the copies of the call, or of the result where no call is known. A
+                failure counts at the earliest of them.
+        """
         time = min(counted_with).time
         self.flag(time, ENDED)
         self.end(time, calls=0, errors=int(any(copy.failed for copy in copies)))
 
     def total(self, first: int, last: int) -> _Slice:
-        """Return what is in the slices from ``first`` to before ``last``."""
+        """Return what is in the slices with the indices from ``first`` to before ``last``."""
         total = _Slice()
         for index in self._slices.keys() & range(first, last):
             total.add(self._slices[index])
@@ -329,7 +348,7 @@ class Tallies:
         return facts
 
     def everything(self) -> tuple[HarnessFacts, ...]:
-        """Return what is in all of time, by harness."""
+        """Return what is in all of time, by harness, in order of the names."""
         return self._total(0, len(self._bounds) + 1).harnesses
 
     def _total(self, first: int, last: int) -> TranscriptFacts:

@@ -26,20 +26,22 @@ class SpanOpening(IntEnum):
 
 
 class LineSpan(NamedTuple):
-    """Where some lines belong. What a transcript does not say is "".
+    """Where some lines belong. A text that a transcript does not state is "".
 
     Attributes:
         cwd: the folder in which the work was done.
         session: the id of the session.
         opens: what opened the span.
         parent: the id of the session from which this one was forked or started.
-        born: the milliseconds since 1970 in a UUID of version 7; -1 without one.
+        born: the milliseconds since 1970 in the id of the session or turn, a UUID of version 7;
+            -1 for another id.
         time: when the line was written that opened the span, in nanoseconds since 1970; 0: not
             known.
         remote: the URL of the repository.
         model: the name of the model.
         agent: whether a sub-agent wrote the lines.
-        agent_id: the id of the sub-agent, where its session has others.
+        agent_id: the id of the sub-agent, where the lines have the id of the session that started
+            it.
     """
 
     cwd: str = ""
@@ -78,10 +80,10 @@ class TranscriptEvents(msgspec.Struct, array_like=True):
 
     Attributes:
         spans: where its lines belong.
-        covers: for each span, the numbers of its lines, or the times where it has no numbers.
+        covers: for each span, the numbers of its lines, or their times where they have no numbers.
         lists: the events of each kind, by the name of their class; see :meth:`of`.
         skipped: how many lines were skipped, by reason.
-        lines: the lines that were understood. A reading that only counts has none.
+        lines: the lines that were understood, in their order. Empty in a reading that only counts.
         texts: paths and commands, each once. Events name them by their index.
         begins_session: whether the file begins where its session does.
         messages: the lines at which messages begin, where a message may have several.
@@ -97,7 +99,7 @@ class TranscriptEvents(msgspec.Struct, array_like=True):
     messages: list[int] = []
 
     def of(self, kind: type[EventKind]) -> list[EventKind]:
-        """Return the events of a kind, in order of their lines."""
+        """Return the events of a kind, in the order in which they were put, or an empty list."""
         events: Any = self.lists.get(kind.__name__, [])
         if isinstance(events, msgspec.Raw):
             events = _decoder(kind).decode(events)
@@ -112,7 +114,7 @@ class TranscriptEvents(msgspec.Struct, array_like=True):
             self.lists.pop(kind.__name__, None)
 
     def kinds(self) -> list[type[Event]]:
-        """Return the kinds of which there are events."""
+        """Return the kinds of which there are events, in the order in which they were defined."""
         return [kind for kind in Event.__subclasses__() if kind.__name__ in self.lists]
 
     def pack_events(self) -> None:
@@ -127,9 +129,15 @@ class TranscriptEvents(msgspec.Struct, array_like=True):
             self.lists[name] = msgspec.Raw(bytes(events))
 
     def line_of_message(self, message: int | None) -> int | None:
-        """Return the line at which a checkpoint begins, which counts messages where there are any.
+        """Return the number of the line at which a checkpoint begins.
 
-        A transcript without messages has the number of a line in the place of ``message``.
+        None where the checkpoint does not state its start, or where it begins after the last
+        message and no line was understood. After the last message, it is the line after the last.
+
+        Args:
+            message: the number of the message, from 0, at which the checkpoint begins; in a
+                transcript without messages the number of the line, which is returned. None: not
+                stated.
         """
         if message is None or not self.messages or message < 0:
             return message
@@ -140,9 +148,10 @@ class TranscriptEvents(msgspec.Struct, array_like=True):
         return None
 
     def sessions(self) -> list[str]:
-        """Return the ids of the sessions to which the lines belong.
+        """Return the ids of the sessions to which the lines belong, each once, as they first come.
 
-        Where a line opens a session, the lines are those of the first one that is opened.
+        Where a line opens a session or a turn with the id of a session, all lines belong to the
+        first such session.
         """
         for span in self.spans:
             if span.opens and span.session:
@@ -151,9 +160,9 @@ class TranscriptEvents(msgspec.Struct, array_like=True):
         return list(dict.fromkeys(span.session for span in self.spans if span.session))
 
     def by_session(self) -> "list[TranscriptEvents]":
-        """Return the events of each session apart, for a file that holds several.
+        """Return the events of each session apart, in the order of :meth:`sessions`.
 
-        What belongs to no session is left out.
+        What belongs to no session is left out. Texts and their indices stay the same.
         """
         parts = {
             session: TranscriptEvents(
@@ -214,7 +223,7 @@ def decode_events(data: bytes) -> EventsByHarness:
 
 
 def mixed(data: bytes, secret: bytes, stamp: bytes) -> bytes:
-    """Return data mixed with a stream made of a secret and a stamp. Mixing twice undoes it."""
+    """Return data mixed with a stream made of a secret and a stamp. Mixing again undoes it."""
     stream = shake_256(secret + stamp).digest(len(data))
     number = int.from_bytes(data, "little") ^ int.from_bytes(stream, "little")
     return number.to_bytes(len(data), "little")

@@ -30,13 +30,14 @@ InRepository: TypeAlias = Callable[[str], bool]
 
 
 class WorkTrees:
-    """The work trees of a repository. Call it with a folder. Git is asked with the first one.
+    """The work trees of a repository. Call it with a folder. Git is asked at the first call.
 
     Args:
         repository: a directory of the repository, or the open repository.
 
     Attributes:
-        former: folders that are gone, in which the repository was.
+        former: folders that are gone, in which the repository was. Work in and below them is work
+            in the repository.
     """
 
     former: Collection[str] = ()
@@ -47,7 +48,7 @@ class WorkTrees:
         self._gone: dict[str, bool] = {}
 
     def __call__(self, folder: str) -> bool:
-        """Return whether work in a folder of a transcript is work in the repository.
+        """Return whether work in a folder, as a transcript names it, is work in the repository.
 
         Raises:
             NotARepositoryError: the repository's directory is in no work tree.
@@ -64,13 +65,17 @@ class WorkTrees:
         return self._owner(folder) is False
 
     def is_gone(self, folder: str) -> bool:
-        """Return whether a path can be that of a folder, and no folder is there."""
+        """Return whether a text is an absolute path, and no folder is there now."""
         if folder not in self._gone:
             self._gone[folder] = _is_path(folder) and not os.path.isdir(folder)
         return self._gone[folder]
 
     def _owner(self, folder: str) -> bool | None:
-        """Return True for a folder of the repository, False for one of another, or else None."""
+        """Return True for a folder of the repository, False for one of another, else None.
+
+        Raises:
+            NotARepositoryError: the repository's directory is in no work tree.
+        """
         if folder not in self._answers:
             is_ours: bool | None = None
             if folder.startswith((HASHED_FOLDER, SPELLED_FOLDER)):
@@ -102,7 +107,10 @@ class WorkTrees:
         return None
 
     def _owner_of_top(self, folder: str) -> bool | None:
-        """Return whether the repository has the work tree with this top, or None for no top."""
+        """Return whether a folder is the top of a work tree of the repository.
+
+        False where it is the top of another repository's work tree, None where it is not a top.
+        """
         git = os.path.join(folder, ".git")
         if os.path.isdir(git):
             is_repository = os.path.exists(os.path.join(git, "HEAD"))
@@ -128,7 +136,7 @@ class WorkTrees:
 
     @property
     def all_tops(self) -> list[str]:
-        """The same, and what they are with symbolic links resolved."""
+        """The tops of the work trees, as git names them and with symbolic links resolved."""
         return [*self.tops, *self._resolved_tops]
 
     @cached_property
@@ -147,12 +155,12 @@ class WorkTrees:
 
     @cached_property
     def _records(self) -> str:
-        """Where git records linked work trees."""
+        """The folder in which git records linked work trees."""
         return os.path.join(os.path.realpath(self._repository.common_dir), "worktrees")
 
     @cached_property
     def _disguised_tops(self) -> frozenset[str]:
-        """The tops of the work trees by the hashes and spellings that some harnesses write."""
+        """The tops of the work trees, as the hashes and spellings that some harnesses write."""
         from hashlib import sha256  # few harnesses disguise the names of folders
 
         disguised = set()
