@@ -4,6 +4,7 @@ docs/EVIDENCE.md, "Checkpoints in git", has the rules.
 """
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from itertools import chain
 from typing import NamedTuple
 
 from scoring.evidence.commands.run_folders import is_private_or_temporary
@@ -21,16 +22,20 @@ class _Edited(NamedTuple):
     """What sessions edited for a checkpoint.
 
     Attributes:
-        checkpoint: the checkpoint.
+        checkpoint_id: the id of the checkpoint.
         session_ids: the ids of its sessions.
         paths: the absolute paths of the files.
         until: when the last of them was edited, in seconds since 1970.
     """
 
-    checkpoint: Checkpoint
+    checkpoint_id: str
     session_ids: frozenset[str]
     paths: frozenset[str]
     until: int
+
+    def is_listed(self, listed_by: Mapping[str, frozenset[str]], sha: str) -> bool:
+        """Return whether a commit lists all of the sessions."""
+        return self.session_ids <= listed_by.get(sha, frozenset())
 
     def are_in(self, names: Iterable[str]) -> bool:
         """Return whether all files are among those with some names."""
@@ -69,15 +74,21 @@ def commits_by_listing(
         commits_of.setdefault(session.id, []).extend(made)
 
     listed_by = _sessions_listed_by_commits(checkpoints, git)
-    sha_of = {}
+    shas_after: dict[_Edited, list[str]] = {}
     for checkpoint in unnamed:
         edited = _edited_for(checkpoint, files_of.get(checkpoint.id, ()))
-        if edited is None:
-            continue
+        if edited is not None:
+            shas_after[edited] = _up_to_last_listing(edited, listed_by, git)
+    if not any(shas_after.values()):
+        return {}
 
-        sha = _first_with(edited, listed_by, git)
+    in_question = set(chain.from_iterable(shas_after.values()))
+    files = git.files(git.written(in_question).values())
+    sha_of = {}
+    for edited, shas in shas_after.items():
+        sha = _first_with(edited, shas, listed_by, files)
         if sha and not _is_committed_before(edited, sha, commits_of, git):
-            sha_of[checkpoint.id] = sha
+            sha_of[edited.checkpoint_id] = sha
     return sha_of
 
 
@@ -125,32 +136,41 @@ def _edited_for(checkpoint: Checkpoint, files: Sequence[File]) -> _Edited | None
 
     if not times:
         return None
-    return _Edited(checkpoint, session_ids, frozenset(paths), max(times) // NS)
+    return _Edited(checkpoint.id, session_ids, frozenset(paths), max(times) // NS)
 
 
-def _first_with(
+def _up_to_last_listing(
     edited: _Edited,
-    listed_by: Mapping[str, Collection[str]],
+    listed_by: Mapping[str, frozenset[str]],
     git: AttributedHistory,
-) -> str:
-    """Return the first commit that changed what was edited, where it is certain, or ""."""
+) -> list[str]:
+    """Return the commits after the edits, in order, up to the last that lists the sessions.
+
+    A commit that was picked or rebased keeps its author time: that of the trunk comes first.
+    """
     shas = [
         sha
         for sha in git.authored_between(edited.until, edited.until + _HORIZON)
         if len(git.commits[sha].parents) < 2
     ]
-    listing = [sha for sha in shas if edited.session_ids <= set(listed_by.get(sha, ()))]
-    if not listing:
-        return ""
-
-    shas = shas[: shas.index(listing[-1]) + 1]
-    # A commit that was picked or rebased keeps its author time: that of the trunk comes first.
     shas.sort(key=lambda sha: (git.commits[sha].authored, sha not in git.walk))
-    files = git.files(git.written(shas).values())
+    while shas and not edited.is_listed(listed_by, shas[-1]):
+        shas.pop()
+    return shas
+
+
+def _first_with(
+    edited: _Edited,
+    shas: Iterable[str],
+    listed_by: Mapping[str, frozenset[str]],
+    files: Mapping[str, Collection[str]],
+) -> str:
+    """Return the first commit that changed what was edited, or "" where it may be another one."""
     for sha in shas:
-        names = files.get(sha, frozenset())
+        names = files.get(sha, ())
         if edited.is_one_in(names):
-            return sha if sha in listing and edited.are_in(names) else ""
+            is_its = edited.is_listed(listed_by, sha) and edited.are_in(names)
+            return sha if is_its else ""
     return ""
 
 
