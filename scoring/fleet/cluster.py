@@ -20,7 +20,7 @@ _CLIENT_CLOSES_WITHIN = 5
 _CLUSTER_CLOSES_WITHIN = 10
 
 _SAFE_PATH = {"PYTHONSAFEPATH": "1"}
-"""Keeps processes that are started from importing from the working directory.
+"""Variables that keep processes that are started from importing from the working directory.
 
 A worker, and what counts its semaphores, is started as ``python -c``, which looks for modules in
 the working directory first.
@@ -29,12 +29,12 @@ the working directory first.
 
 @contextlib.contextmanager
 def cluster(scheduler: str | None, workers: int, memory: int = 0) -> Iterator[Any]:
-    """Connect to a cluster, and give its client.
+    """Yield the client of a cluster, and disconnect after the block. Own processes are ended.
 
     Args:
-        scheduler: the address of a scheduler; None for processes on this machine.
-        workers: how many processes.
-        memory: the memory of each in bytes; 0 for its share of this machine's.
+        scheduler: the address of a scheduler; None to start processes on this machine.
+        workers: how many processes to start.
+        memory: the memory of each process in bytes; 0 for its share of the memory here.
 
     Raises:
         FleetError: the scheduler does not answer.

@@ -21,7 +21,7 @@ from .sources import Repository
 from .storage import one_line
 
 AHEAD = 1
-"""How many repositories wait at a worker for each that it works on."""
+"""How many repositories wait at a worker for each one that it works on."""
 
 _LOOKS_EVERY = 2.0
 """How often, in seconds, the coordinator asks how many workers there are."""
@@ -36,13 +36,13 @@ _EMPTY_AFTER = 45.0
 """After how many seconds without a worker the run ends."""
 
 _OFTEN = 8
-"""After so many attempts a repository goes alone: a worker that ends then ended because of it."""
+"""A repository that was handed out this often goes alone: a worker that ends did so for it."""
 
 _MOST_LOST = 50
-"""How often a repository is handed out when no result of it arrives."""
+"""How often a repository is handed out at most when no result of it arrives."""
 
 _FETCHES_WITHIN = 30
-"""For how many seconds the coordinator waits for a result that is there."""
+"""For how many seconds the coordinator waits to fetch a result that is ready."""
 
 
 class FleetEvent(NamedTuple):
@@ -53,7 +53,7 @@ class FleetEvent(NamedTuple):
             ``ended`` of the run.
         repository: the name of the repository; "" for the run.
         more: details, as plain data.
-        result: the rows of a repository that is done.
+        result: the rows of a repository that is done; None for all other kinds.
     """
 
     kind: str
@@ -70,8 +70,8 @@ class Task:
         repository: the repository.
         handed_out: how often it was handed out.
         attempts: how often it failed.
-        has_begun: whether a worker has begun with it since it was handed out.
-        future: what Dask calls its result, since it was handed out.
+        has_begun: whether a worker has begun with it since it was last handed out.
+        future: Dask's handle of its result; None before it was handed out.
     """
 
     repository: Repository
@@ -193,7 +193,7 @@ class Coordinator:
             )
 
     def _may_go_out(self, task: Task) -> bool:
-        """Tell whether a task may go out now: one that was handed out often goes alone."""
+        """Return whether a task may be handed out now: one that was handed out often goes alone."""
         if not self._handed_out:
             return True
         if task.handed_out >= _OFTEN:
@@ -201,7 +201,10 @@ class Coordinator:
         return all(other.handed_out <= _OFTEN for other in self._handed_out.values())
 
     def _event_of(self, key: str) -> FleetEvent | None:
-        """Return what came of a task that ended. None where it waits for another attempt."""
+        """Return what came of a task that ended, ``done``, ``retried`` or ``failed``.
+
+        None where nothing counts against the repository: then the task waits again.
+        """
         from distributed import KilledWorker
 
         task = self._handed_out.pop(key)

@@ -26,7 +26,7 @@ _FILES_TOGETHER = 24
 """A table with more files than this in one month has its small files joined."""
 
 _KEPT_HOURS = 24
-"""For how long files stay that no longer count, for readers that began before."""
+"""How many hours files stay that no longer count, for readers that began before."""
 
 
 class RepositoryState(NamedTuple):
@@ -38,12 +38,12 @@ class RepositoryState(NamedTuple):
         scored: whether it has rows.
         digest: a digest of the rubric's content.
         evidence: how the rubric has evidence read, as JSON.
-        fingerprint: a digest of what the rows come from.
+        fingerprint: a digest of what the rows come from; "" where the rows may be out of date.
         iterations: how many iterations have rows.
         broken: how many entries could not be read.
         watched: the files that its entries name, which the fingerprint covers, as a JSON list.
         reason: why it failed the last time; "" where it did not.
-        attempts: after how many attempts it was given up.
+        attempts: after how many attempts it was given up; 0 where it was not.
         warnings: what was skipped, or cannot be known, a line each.
     """
 
@@ -66,8 +66,8 @@ class DataSet:
 
     Attributes:
         url: its folder or URL.
-        storage: options of file systems.
-        states: what is known of repositories: by rubric, and then by repository.
+        storage: options of file systems, by protocol.
+        states: what is known of repositories, by rubric and then by repository.
     """
 
     def __init__(self, url: str, storage: Storage | None = None) -> None:
@@ -112,9 +112,10 @@ class DataSet:
     def for_writing(
         cls, url: str, storage: Storage | None = None
     ) -> Iterator["DataSet"]:
-        """Open a data set to write to, or make it.
+        """Open a data set to write to, or make it, and yield it.
 
-        In a folder no other fleet can write meanwhile; elsewhere the first one to commit goes on.
+        In a folder no other fleet can write meanwhile. Elsewhere the first fleet to commit goes on,
+        and the commits of any other fail.
 
         Raises:
             FleetError: another fleet writes to the data set.
@@ -143,7 +144,7 @@ class DataSet:
         return sorted(self.states)
 
     def of(self, rubric: str) -> dict[str, RepositoryState]:
-        """Return what is known under a rubric, by repository."""
+        """Return what is known under a rubric by repository, nothing for an unknown rubric."""
         return dict(self.states.get(rubric, {}))
 
     def rows(self, table: str) -> Any:
@@ -191,7 +192,7 @@ class DataSet:
         return delta_table.to_pyarrow_dataset(schema=schema, filesystem=filesystem)
 
     def put(self, tables: PlainData, where: str | None = None) -> None:
-        """Write rows, which count after :meth:`note`.
+        """Write rows, which count from the next :meth:`note` on.
 
         Args:
             tables: an Arrow table of rows for each table.
@@ -206,7 +207,9 @@ class DataSet:
                 self._write(table, rows, where)
 
     def note(self, states: list[RepositoryState]) -> None:
-        """Write what is known of repositories under one rubric, so that all rows count.
+        """Write what is known of repositories, so that all rows that were put count from here on.
+
+        The states are all under one rubric, and replace the earlier ones of their repositories.
 
         Raises:
             FleetError, WriteError: as :meth:`put`.
@@ -228,7 +231,7 @@ class DataSet:
             self.states[state.rubric][state.repository] = state
 
     def tidy(self) -> None:
-        """Join small files, and remove files that have not counted for a day.
+        """Join small files, remove files that have not counted for a day, and let all rows count.
 
         Raises:
             FleetError, WriteError: as :meth:`put`.

@@ -45,7 +45,7 @@ _COLUMNS_OF_SCORE = {
     "bounds_low",
     "bounds_high",
 }
-"""The columns of ``iterations`` that a rubric decides."""
+"""The columns of ``iterations`` of which the values depend on the rubric."""
 
 _UNKNOWN_MONTH = "unknown"
 _MONTH = re.compile(r"\d{4}-(?:0[1-9]|1[0-2])", re.ASCII)
@@ -58,7 +58,7 @@ class FleetRow(NamedTuple):
     Attributes:
         table: the name of its table.
         values: its values by column.
-        month: the month that its partition is of.
+        month: the month of its partition, as ``2026-01``, or ``unknown``.
     """
 
     table: str
@@ -78,7 +78,7 @@ def rows_of_iteration(
         repository: the name of the repository.
         result: the iteration.
         outcome: what became of the work; None where git does not answer.
-        horizon_days: how long work is watched after it landed.
+        horizon_days: how many days work is watched after it landed.
     """
     facts = result.facts
     score = result.score
@@ -115,7 +115,10 @@ def rows_of_iteration(
 
 
 def _month_of(result: IterationResult) -> str:
-    """Return the month of an iteration: that of its date, or else of the end of its time."""
+    """Return the month of an iteration, as ``2026-01``, or ``unknown``.
+
+    It is the month of its date, or else of the end of its window, in UTC.
+    """
     month = result.facts.record.date[:7]
     if _MONTH.fullmatch(month):
         return month
@@ -163,7 +166,7 @@ def rows_of_signals(
 
 
 def score_columns(score: Score) -> DataRow:
-    """Return the columns of ``iterations`` that a rubric decides."""
+    """Return the values of the columns of ``iterations`` that depend on the rubric, by column."""
     of = RowSource("", score.iteration, SimpleNamespace(score=score))
 
     columns = [
@@ -213,7 +216,13 @@ def how(value: SignalValue) -> str:
 
 
 def value_kept(row: DataRow, signal: str, way: str) -> SignalValue:
-    """Return the value of a signal from a row of ``kept``."""
+    """Return the value of a signal from a row of ``kept``, without its detail.
+
+    Args:
+        row: the row.
+        signal: the id of the signal.
+        way: :data:`CLAIMS` or :data:`SEEN`.
+    """
     sub_score = row[kept_column(signal, way)]
     source, _, cap = row[how_column(signal, way)].partition(":")
     if sub_score is None:
@@ -222,7 +231,12 @@ def value_kept(row: DataRow, signal: str, way: str) -> SignalValue:
 
 
 def _kept_values(result: IterationResult, readings: dict[str, SignalSet]) -> DataRow:
-    """Return the row of ``kept``: each signal's sub-score and origin, with and without claims."""
+    """Return the row of ``kept``: each signal's sub-score and origin, with and without claims.
+
+    Args:
+        result: the iteration.
+        readings: its signals, under :data:`CLAIMS` and under :data:`SEEN`.
+    """
     values: DataRow = {"tool_calls_seen": readings[CLAIMS].tool_calls}
 
     # Where evidence is gone, the old score counts, and its rows with it.

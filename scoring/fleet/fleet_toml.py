@@ -49,7 +49,7 @@ class Source(NamedTuple):
     Attributes:
         paths: directories and globs of directories, absolute.
         urls: archives, and folders on other file systems.
-        transcripts: folders of transcripts, in which ``{name}`` is the name of the repository.
+        transcripts: folders of transcripts. ``{name}`` in them means the repository's short name.
         transcript_mode: ``auto`` or ``none``; None where ``transcripts`` or the repository's
             settings decide.
         trunk: the branch on which work lands; None where the repository's settings decide.
@@ -76,12 +76,12 @@ class FleetConfig(NamedTuple):
         storage: options of file systems, by protocol.
         workers: how many workers; None for as many as there are processors.
         memory: the memory of a worker in bytes; 0 leaves that to Dask.
-        expanded: the most bytes of an archive when it is unpacked.
+        expanded: the most bytes that an archive may have when it is unpacked.
         attempts: after how many failures a repository is given up.
         scratch: where archives are unpacked; None for the system's folder of temporary files.
         cache: where workers keep what they read; None for the user's cache directory, "" for
             nowhere.
-        horizon: how long work is watched after it landed.
+        horizon: how long work is watched after it landed, as ``14d``.
     """
 
     results: str
@@ -125,16 +125,22 @@ _SOURCE_KINDS: Kinds = {
 
 
 class _FleetFile(NamedTuple):
-    """A FLEET.toml, as errors name it, and the folder that its paths are relative to."""
+    """A FLEET.toml. Its methods raise a SettingsError for what is wrong.
+
+    Attributes:
+        name: what errors call the file.
+        folder: the folder that its paths are relative to.
+    """
 
     name: str
     folder: Path
 
     def error(self, text: str) -> SettingsError:
+        """Return an error that names the file."""
         return SettingsError(f"{self.name}: {text}")
 
     def with_variables(self, text: str) -> str:
-        """Return a text with ``${NAME}`` replaced by the variable of the environment."""
+        """Return a text with each ``${NAME}`` replaced by that variable, which must be set."""
 
         def value_of(match: re.Match[str]) -> str:
             if match[1] not in os.environ:
@@ -144,7 +150,7 @@ class _FleetFile(NamedTuple):
         return _VARIABLE.sub(value_of, text)
 
     def path(self, text: str) -> str:
-        """Return a URL as it is, and a path as an absolute one."""
+        """Return a URL as it is, and a path as an absolute one, both with variables replaced."""
         text = self.with_variables(text)
         if is_url(text):
             return text
@@ -157,6 +163,7 @@ class _FleetFile(NamedTuple):
             raise self.error(f"{shown(text)}: {e}") from e
 
     def table(self, value: Any, name: str) -> PlainData:
+        """Return a value that is a table, and refuse any other. ``name`` is for errors."""
         if not isinstance(value, dict):
             raise self.error(f"{name} is {shown(value)} where a table belongs")
         return value

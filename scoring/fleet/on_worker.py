@@ -48,10 +48,11 @@ class Result:
     """What a worker returns of one repository.
 
     Attributes:
-        state: what is known of it now. Its fingerprint is "" where it changed meanwhile.
-        tables: its rows, as one Arrow table for each table of the data set.
-        error: why it has no rows; "" where it has.
-        seconds: how long it took.
+        state: what is known of the repository now. The fingerprint in it is "" where the
+            repository changed while it was scored.
+        tables: its rows, as one Arrow table for each table of the data set, by name.
+        error: why there are no rows; "" where there are.
+        seconds: how many seconds the worker took.
     """
 
     state: RepositoryState
@@ -66,7 +67,11 @@ def begin_and_score(
     rubric: Rubric,
     key: str,
 ) -> Result:
-    """Tell the coordinator that a task begins, and score its repository."""
+    """Tell the coordinator that a task begins, and score its repository.
+
+    The arguments are those of :func:`score_repository`, and ``key``, by which the coordinator knows
+    the task.
+    """
     from distributed import get_worker
 
     # Only the count of attempts depends on it.
@@ -78,10 +83,10 @@ def begin_and_score(
 def score_repository(
     repository: Repository, config: FleetConfig, rubric: Rubric
 ) -> Result:
-    """Score one repository, and never raise.
+    """Score one repository. Never raises.
 
     Returns:
-        The rows, or the reason for having none, be it a bug.
+        The rows, or the reason for having none. A bug is such a reason too.
     """
     start = time.monotonic()
     result = Result(RepositoryState(rubric.version, repository.name))
@@ -108,7 +113,11 @@ def score_repository(
 
 
 def _score(repository: Repository, config: FleetConfig, rubric: Rubric) -> Result:
-    """Score a directory, and return its rows and what is known of it."""
+    """Score a repository that is a directory, and return its rows and what is known of it.
+
+    Raises:
+        DaScoreError: the log cannot be scored.
+    """
     # A worker keeps things where the fleet says, and is one process.
     settings = replace(
         resolve_settings(repository.options(), environment={}),
@@ -165,7 +174,14 @@ def _rows_of(
     plan: BackfillPlan,
     report: LogReport,
 ) -> list[FleetRow]:
-    """Return the rows of a repository. Without git's answers those about outcomes are missing."""
+    """Return the rows of a repository. Without git's answers those about outcomes are missing.
+
+    Args:
+        repository: the name of the repository.
+        iterations: its scored iterations.
+        plan: how they were scored.
+        report: gets a warning where outcomes are not known or the history is cut.
+    """
     settings = plan.settings
     repo_dir = settings.repo_dir
     horizon = days_of(settings.horizon)

@@ -44,8 +44,8 @@ class Rescored(NamedTuple):
 
     Attributes:
         rubric: the version of the rubric.
-        source: the rubric of the rows that were used.
-        repositories: how many repositories.
+        source: the version of the rubric of the rows that were used.
+        repositories: how many repositories were scored.
         iterations: how many iterations they have.
         left_out: a line for each repository that was not scored, with the reason.
     """
@@ -58,13 +58,13 @@ class Rescored(NamedTuple):
 
 
 def rescore(dataset: DataSet, rubric: Rubric, source: str | None = None) -> Rescored:
-    """Add rows under a rubric to a data set.
+    """Add rows under a rubric to a data set, in place of earlier rows under that rubric.
 
     Args:
         dataset: the data set.
         rubric: the rubric.
-        source: the rubric of the rows that are used; by default the first one that has evidence
-            read in the same way.
+        source: the version of the rubric of the rows that are used; None for the first version
+            that has evidence read in the same way.
 
     Raises:
         FleetError: the data set lacks such rows, or another fleet writes to the data set.
@@ -119,7 +119,16 @@ def rescore(dataset: DataSet, rubric: Rubric, source: str | None = None) -> Resc
 
 
 def _source_for(dataset: DataSet, rubric: Rubric, source: str | None) -> str:
-    """Return the rubric of the rows that can be scored under another one."""
+    """Return the version of a rubric of which the data set has rows that can be scored again.
+
+    Args:
+        dataset: the data set.
+        rubric: the rubric that is to score.
+        source: the only version that may be returned; None for any other version than ``rubric``.
+
+    Raises:
+        FleetError: the data set has no such rows.
+    """
     candidates = [name for name in dataset.rubrics if name != rubric.version]
     rows = f"of another rubric than {rubric.version}"
     if source:
@@ -145,7 +154,13 @@ def _source_for(dataset: DataSet, rubric: Rubric, source: str | None) -> str:
 
 
 def _why_not(dataset: DataSet, candidate: str, rubric: Rubric) -> str:
-    """Return why rows of a rubric cannot be scored under another one, or "" where they can."""
+    """Return why rows cannot be scored under another rubric, or "" where they can.
+
+    Args:
+        dataset: the data set.
+        candidate: the version of the rubric of the rows.
+        rubric: the rubric that is to score.
+    """
     from pyarrow import compute as pc
 
     wanted_key = evidence_key(rubric)
@@ -178,7 +193,16 @@ def _rows_to_replace(
     month: str,
     taken: set[str],
 ) -> str | None:
-    """Return the condition of SQL for old rows of repositories that are scored again."""
+    """Return the condition of SQL for the old rows of repositories that are scored again.
+
+    None where these repositories have no rows under the rubric.
+
+    Args:
+        dataset: the data set.
+        rubric: the version of the rubric that scores.
+        month: the month of the rows.
+        taken: the names of the repositories that are scored again.
+    """
     with_rows = {name for name, state in dataset.of(rubric).items() if state.scored}
     if not with_rows & taken:
         return None
@@ -191,7 +215,14 @@ def _rows_to_replace(
 
 
 def _rescore_tables(tables: PlainData, rubric: Rubric, month: str) -> None:
-    """Put the rows of a month under another rubric, each table an Arrow table."""
+    """Change the rows of a month to those under another rubric, with the tables of ``tables``.
+
+    Args:
+        tables: an Arrow table of rows by name, as :func:`_kept_tables` returns them; changed here,
+            and ``signals`` is added.
+        rubric: the rubric that scores.
+        month: the month of the rows.
+    """
     import pyarrow as pa
 
     score_rows: list[DataRow] = []
@@ -231,6 +262,9 @@ def _kept_tables(dataset: DataSet, of_rubric: Any, month: str) -> PlainData:
         dataset: the data set.
         of_rubric: an Arrow filter for the rows of the rubric.
         month: the month.
+
+    Raises:
+        FleetError: the rows of ``kept`` are not those of the same iterations.
     """
     from pyarrow import compute as pc
 

@@ -31,7 +31,7 @@ _LOOKING_THREADS = 8
 
 _REPOSITORIES_TOGETHER = 400
 _SECONDS_TOGETHER = 20.0
-"""After how many repositories, or seconds, results are added to the data set."""
+"""Results are added to the data set after this many repositories, or this many seconds."""
 
 
 @dataclass(slots=True)
@@ -42,12 +42,12 @@ class FleetReport:
         results: the folder or URL of the data set.
         rubric: the version of the rubric.
         repositories: how many repositories there are.
-        skipped: how many of them did not change.
-        scored: how many were scored.
-        iterations: how many iterations they have.
-        running: how many repositories workers are at.
+        skipped: how many repositories did not change, and so were not scored.
+        scored: how many repositories were scored.
+        iterations: how many iterations the scored repositories have.
+        running: how many repositories workers have begun with and not finished.
         failed: the repositories that were given up; their old rows stay.
-        seconds: how long it took.
+        seconds: how many seconds the run took.
     """
 
     results: str
@@ -61,7 +61,7 @@ class FleetReport:
     seconds: float = 0.0
 
     def count(self, event: FleetEvent) -> None:
-        """Add what came of a repository."""
+        """Count what came of a repository. Events of other kinds change nothing."""
         if event.kind == "done":
             self.scored += 1
             self.iterations += event.more["iterations"]
@@ -98,12 +98,12 @@ def run_fleet(
         config: the fleet.
         say: takes what happens.
         scheduler: the address of the scheduler of a cluster; None for processes on this machine.
-        workers: how many processes; by default what the fleet says.
+        workers: how many processes; None for what the fleet says.
         force: whether repositories are scored that did not change.
 
     Raises:
         FleetError: another fleet writes to the data set, or the cluster is lost.
-        InputError: a source leads nowhere, or something in the fleet is wrong.
+        InputError: a source leads nowhere, or the horizon is not a time.
         RubricError: the rubric does not exist.
         WriteError: the data set cannot be written.
     """
@@ -179,8 +179,14 @@ def _score(
 def add_results(dataset: DataSet, rubric: Rubric, events: list[FleetEvent]) -> None:
     """Add repositories that are done or were given up to the data set, all of them or none.
 
+    Args:
+        dataset: the data set.
+        rubric: the rubric that scored.
+        events: the events ``done`` and ``failed`` of the repositories.
+
     Raises:
-        FleetError, WriteError: as :meth:`DataSet.put`.
+        FleetError: another fleet has written to the data set.
+        WriteError: the data set cannot be written.
     """
     import pyarrow as pa
 
@@ -218,6 +224,7 @@ def add_results(dataset: DataSet, rubric: Rubric, events: list[FleetEvent]) -> N
 
 
 def _have_rows(states: dict[str, RepositoryState], names: list[str]) -> bool:
+    """Return whether any of the named repositories has rows."""
     return any(states[name].scored for name in names if name in states)
 
 

@@ -58,7 +58,7 @@ _OBJECT_FIELDS = (
     "ino",
     "size",
 )
-"""What file systems state of an object that is another after each change."""
+"""The values that file systems give of a file and that change with each change of the file."""
 
 _REFTABLES = "reftable/tables.list"
 """What git writes with every change of a ref, where refs are in tables."""
@@ -70,12 +70,12 @@ class Repository(NamedTuple):
     """A repository to score: a directory with its log, or a URL.
 
     Attributes:
-        name: its name in the data set.
+        name: its name in the data set: the path or the URL.
         source: how it is read; without the paths and URLs of the source.
         repo_dir: the directory; None for a URL.
-        log: the log; None for a URL.
+        log: the folder of the log; None for a URL.
         url: the archive, or the folder on another file system; "" for a directory.
-        stamp: a digest of what the file system says of that.
+        stamp: a digest of what the file system says of what is at ``url``; "" for a directory.
     """
 
     name: str
@@ -87,7 +87,7 @@ class Repository(NamedTuple):
 
     @property
     def short(self) -> str:
-        """The value of ``{name}``: the last part of its place, without ``.tar.gz`` and such."""
+        """The value of ``{name}``: the last part of path or URL, without ``.tar.gz`` and such."""
         place = self.url or str(self.repo_dir)
         last = posixpath.basename(place.rstrip("/"))
         for ending in reversed(_ARCHIVE_ENDINGS):
@@ -96,7 +96,7 @@ class Repository(NamedTuple):
         return last
 
     def options(self) -> PlainData:
-        """Return what its source sets, as the options of a command on its directory."""
+        """Return what its source sets, as options of a command. It must be a directory."""
         assert self.repo_dir is not None
         folders = [
             self.repo_dir / expanded(text.replace("{name}", self.short))
@@ -114,10 +114,12 @@ class Repository(NamedTuple):
 
 
 def repositories(config: FleetConfig) -> list[Repository]:
-    """Return the repositories that the sources name, each once, in order.
+    """Return the repositories that the sources name, each once, in order of the sources.
+
+    A repository that several sources name is read as the first of them says.
 
     Raises:
-        InputError: a source leads nowhere.
+        InputError: a source leads nowhere, or cannot be listed.
     """
     by_name: dict[str, Repository] = {}
     for source in config.sources:
@@ -140,7 +142,11 @@ def repositories(config: FleetConfig) -> list[Repository]:
 
 
 def _logs_at(pattern: str) -> list[FoundLog]:
-    """Return the logs in the folders that a pattern matches, not all of which need to have one."""
+    """Return the logs at a path, or in the folders that a pattern matches.
+
+    Raises:
+        InputError: the path has no log, or no folder that the pattern matches has one.
+    """
     if not glob.has_magic(pattern):
         return find_logs([Path(pattern)])
 
@@ -167,7 +173,13 @@ def _name_of(place: Path | str) -> str:
 
 
 def _stamps_at(url: str, storage: Storage) -> dict[str, str]:
-    """Return the URLs of the archives and folders at a URL or glob, with a digest of each."""
+    """Return a digest for each archive and folder at a URL or glob, by its own URL, sorted.
+
+    Folders without files are left out.
+
+    Raises:
+        InputError: no archive or folder is there, or the place cannot be listed.
+    """
     system, path = file_system(url, storage)
     protocol = url.partition("://")[0]
     stamps: dict[str, str] = {}
@@ -207,9 +219,9 @@ def _stamp_of(info: PlainData) -> str:
 
 
 def evidence_key(rubric: Rubric) -> PlainData:
-    """Return how a rubric has evidence read.
+    """Return how a rubric has evidence read, as plain data.
 
-    What is kept of a fleet can be scored under another rubric with the same key.
+    The kept rows of a fleet can be scored under another rubric for which this is equal.
     """
     return {
         "evidence": rubric.evidence,
@@ -245,7 +257,7 @@ def fingerprint_of(
         repository: the repository.
         config: the fleet.
         rubric: the rubric.
-        watched: files in the repository that its entries name.
+        watched: the paths in the repository of files that its entries name.
         look: returns a digest of a folder of transcripts.
     """
     versions = (FORMAT, _ROWS, [*evidence_key(rubric).values()], config.horizon)
@@ -296,7 +308,12 @@ def _transcript_folders(repository: Repository) -> list[Path]:
 def _file_states(
     folder: str, skipped: re.Pattern[str] | None = None
 ) -> Iterator[tuple[str, object]]:
-    """Yield the path and the state of each file below a folder, links to folders included."""
+    """Yield the path and the state of each file below a folder, links to folders included.
+
+    Args:
+        folder: the folder. Nothing is yielded where it does not exist.
+        skipped: what the names of files that are left out match; None leaves none out.
+    """
     for parent, folders, names in os.walk(folder):
         folders.sort()
         links = [name for name in folders if os.path.islink(os.path.join(parent, name))]
@@ -308,13 +325,17 @@ def _file_states(
 
 
 def _git_state(repo: str) -> Iterator[object]:
-    """Yield what changes with every commit, fetch and setting of a repository."""
+    """Yield what changes with every commit, fetch and setting of a repository.
+
+    Nothing outside of a work tree.
+    """
     top = checkout_around(repo)
     if top is None:
         return
     git_dir = os.path.join(top, ".git")
 
-    # In a linked work tree .git is a file, which leads to a folder of its own and a common one.
+    # In a linked work tree and in a submodule .git is a file that leads to a folder of its own.
+    # Only the folder of a linked work tree leads on to a common one.
     if os.path.isfile(git_dir):
         target = _first_line(git_dir).removeprefix("gitdir: ")
         git_dir = os.path.join(os.path.dirname(git_dir), target)

@@ -26,8 +26,8 @@ class ResultsPlace(NamedTuple):
 
     Attributes:
         uri: the place, as delta-rs takes it.
-        options: the options of its store.
-        folder: the folder; None for a place elsewhere.
+        options: the options of its store, by the names that delta-rs has for them.
+        folder: the local folder; None for a place elsewhere.
     """
 
     uri: str
@@ -36,7 +36,7 @@ class ResultsPlace(NamedTuple):
 
 
 def is_url(text: str) -> bool:
-    """Tell whether a text names its file system, as ``s3://bucket/folder`` does."""
+    """Return whether a text names its file system, as ``s3://bucket/folder`` does."""
     return _URL.match(text) is not None
 
 
@@ -72,8 +72,8 @@ def results_at(url: str, storage: Storage) -> ResultsPlace:
     """Return where a data set is.
 
     Args:
-        url: its folder or URL.
-        storage: options of file systems.
+        url: its folder, which must be absolute, or its URL.
+        storage: options of file systems, by protocol.
 
     Raises:
         InputError: delta-rs cannot write there.
@@ -113,7 +113,12 @@ def _results_in_folder(url: str) -> ResultsPlace:
 
 
 def _delta_options(store: str, fsspec_options: PlainData) -> dict[str, str]:
-    """Return the options of a store for delta-rs, without those that are for sources alone."""
+    """Return the options of a store by delta-rs's names, without those that it does not have.
+
+    Args:
+        store: the name of the store in ``storage.toml``.
+        fsspec_options: the options of the protocol in FLEET.toml, by fsspec's or delta-rs's names.
+    """
     given = dict(fsspec_options)
     client_options = given.pop("client_kwargs", None)
     if isinstance(client_options, dict):
@@ -141,7 +146,7 @@ def one_line(error: BaseException, length: int = 300) -> str:
     """Return the text of another library's error in one line.
 
     Args:
-        error: the error.
-        length: the most characters.
+        error: the error. The name of its class is returned where it has no text.
+        length: how many characters are returned at most.
     """
     return " ".join(str(error).split())[:length] or type(error).__name__

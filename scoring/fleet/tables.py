@@ -71,7 +71,14 @@ def _provenance_column(
     meaning: str,
     path: str,
 ) -> DataColumn:
-    """Return a column of what a score came from, with the value at a path as ``window.start``."""
+    """Return a column of what a score came from.
+
+    Args:
+        name: the name of the column.
+        kind: the kind of its values.
+        meaning: what the column means, for people.
+        path: the way to its value through the provenance as plain data, as ``window.start``.
+    """
     part, _, key = path.partition(".")
 
     def take(source: RowSource) -> Any:
@@ -94,7 +101,10 @@ def kept_column(signal: str, way: str) -> str:
 
 
 def how_column(signal: str, way: str) -> str:
-    """Return the column of ``kept`` that says how a signal came about, as :func:`how` has it."""
+    """Return the column of ``kept`` that says in a word how a signal came about.
+
+    The arguments are those of :func:`kept_column`.
+    """
     return f"{signal}_{way}_how"
 
 

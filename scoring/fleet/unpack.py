@@ -49,7 +49,7 @@ LOG_FOLDERS = ("log", "iteration-log")
 TRANSCRIPTS = "transcripts"
 
 _CHECKED_OUT = ".da-score-work-tree"
-"""Where the work tree goes, with objects and refs alone: a configuration could run programs."""
+"""The folder of the work tree, made from objects and refs alone: a configuration could run code."""
 
 _HEADERS = {
     tarfile.GNUTYPE_LONGNAME,
@@ -72,10 +72,10 @@ _ZIP_PLAIN_FILE = 8
 
 @contextlib.contextmanager
 def scratch_folder(config: FleetConfig) -> Iterator[Path]:
-    """Make a folder that is removed afterwards, and remove those of workers that were killed.
+    """Yield a new folder that is removed after the block, and remove those of killed workers.
 
     Raises:
-        InputError: it cannot be made.
+        InputError: the folder cannot be made.
     """
     base = Path(config.scratch or tempfile.gettempdir())
     with contextlib.ExitStack() as stack:
@@ -129,7 +129,7 @@ def _fetch(repository: Repository, config: FleetConfig, folder: Path) -> int:
     """Copy all files of an archive, or of a folder at a URL, into a local folder.
 
     Returns:
-        How many more bytes the fleet allows.
+        How many more bytes the fleet allows for this repository.
 
     Raises:
         InputError: it is gone, is not an archive, holds too much, or leads outside.
@@ -165,7 +165,15 @@ def _fetch(repository: Repository, config: FleetConfig, folder: Path) -> int:
 def _members(
     system: Any, path: str, most_bytes: int
 ) -> Generator[tuple[str, Any], None, None]:
-    """Yield the name of each file and folder at a path, and for a plain file its open content."""
+    """Yield the name of each file and folder at a path, and the open content of a plain file.
+
+    The content is None for anything else.
+
+    Args:
+        system: the file system, as fsspec has it.
+        path: an archive or a folder there.
+        most_bytes: how many bytes the files of a tar archive may have together.
+    """
     if system.isdir(path):
         prefix = path.rstrip("/") + "/"
         for name in sorted(system.find(path)):
@@ -180,6 +188,11 @@ def _members(
 
 
 def _members_of_zip(file: IO[bytes]) -> Iterator[tuple[str, Any]]:
+    """Yield the name of each member of a ZIP archive, and the open content of a plain file.
+
+    Raises:
+        zipfile.BadZipFile: the archive is broken, or a file is compressed in an unusual way.
+    """
     with zipfile.ZipFile(cast(IO[bytes], _LimitedZip(file))) as archive:
         for info in archive.infolist():
             file_type = info.external_attr >> _ZIP_TYPE_SHIFT
@@ -198,6 +211,9 @@ def _members_of_tar(
     """Yield the name of each member of a tar archive, and the open content of a plain file.
 
     The archive may be compressed with gzip, bzip2, xz, or with zstd where the name says so.
+
+    Raises:
+        tarfile.TarError: the archive is broken, or has more or larger headers than is sane.
     """
     with contextlib.ExitStack() as stack:
         # Some file systems cannot go back in a file, so its beginning is only looked at.
@@ -229,7 +245,7 @@ def _members_of_tar(
 def _decompressed(
     file: "io.BufferedReader[Any]", path: str
 ) -> contextlib.AbstractContextManager[IO[bytes]]:
-    """Return the content of a tar file that may be compressed, by its first bytes."""
+    """Return the content of a tar file, decompressed where its first bytes or its name say so."""
     start = file.peek()
     if path.endswith(".zst"):
         try:
@@ -258,10 +274,11 @@ class _LimitedXz:
         self._decompressor = lzma.LZMADecompressor(memlimit=XZ_MEMORY)
 
     def read(self, size: int) -> bytes:
-        """Return up to so many bytes, and none at the end.
+        """Return at least one and at most ``size`` bytes, or none at the end.
 
         Raises:
-            LZMAError: they cannot be read, or take too much memory.
+            LZMAError: the data is broken, or takes too much memory.
+            EOFError: the file ends too early.
         """
         while not self._decompressor.eof:
             data = b""
@@ -288,14 +305,14 @@ class _LimitedTar:
         self._left_for_member = _MOST_BETWEEN
 
     def allow(self, most: int) -> None:
-        """Allow so many more bytes from here."""
+        """Allow ``most`` bytes from here on, whatever was allowed before."""
         self._left_for_member = most
 
     def read(self, size: int) -> bytes:
-        """Return up to so many bytes.
+        """Return up to ``size`` bytes.
 
         Raises:
-            tarfile.ReadError: that is more than is allowed.
+            tarfile.ReadError: more bytes were read than are allowed.
         """
         data = self._file.read(size)
         self._left -= len(data)
@@ -317,10 +334,10 @@ class _LimitedZip:
         self.seekable = file.seekable
 
     def read(self, size: int = -1) -> bytes:
-        """Return up to so many bytes.
+        """Return up to ``size`` bytes, below 0 up to :data:`DIRECTORY_LIMIT`.
 
         Raises:
-            zipfile.BadZipFile: that is more than the directory of an archive may have.
+            zipfile.BadZipFile: ``size`` is more than :data:`DIRECTORY_LIMIT`.
         """
         if size > DIRECTORY_LIMIT:
             raise zipfile.BadZipFile(f"a directory over {DIRECTORY_LIMIT >> 20} MiB")
@@ -340,7 +357,7 @@ class _LimitedMember(tarfile.TarInfo):
         """Return the member that a block begins.
 
         Raises:
-            tarfile.ReadError: it is a header that would fill memory.
+            tarfile.ReadError: the member is a sparse file, or a header that would fill memory.
         """
         member = super().frombuf(buf, encoding, errors)
         if member.type == tarfile.GNUTYPE_SPARSE:
@@ -369,14 +386,16 @@ class _LimitedFolder:
     files: int = 0
 
     def take(self, name: str, content: Any) -> None:
-        """Count a file or folder, and write a plain file.
+        """Count a file or folder, and write it if it is a plain file.
 
         Args:
-            name: its name.
-            content: what is in the file; None writes nothing.
+            name: its name in the archive.
+            content: the open content of a plain file; None for anything else, which is counted
+                and not written.
 
         Raises:
-            InputError: there are too many, its name leads outside, or it is too large.
+            InputError: there are too many files or bytes, or the name leads outside.
+            OSError: the file exists, or cannot be written.
         """
         self.files += 1
         if self.files > MOST_FILES:
@@ -410,7 +429,11 @@ class _LimitedFolder:
 
 
 def _repository_in(folder: Path, url: str) -> Path:
-    """Return the git bundle, or the bare repository, at the top of what was unpacked."""
+    """Return the git bundle, or the bare repository, at the top of what was unpacked.
+
+    Raises:
+        InputError: there is none, or there are several; the text begins with ``url``.
+    """
     top = _top_of(folder)
 
     candidates: list[Path] = []
@@ -431,7 +454,10 @@ def _repository_in(folder: Path, url: str) -> Path:
 
 
 def _top_of(folder: Path) -> Path:
-    """Return the folder inside of folders that hold nothing else, unless it is a repository."""
+    """Return the folder where the content begins: below outer folders that hold one folder alone.
+
+    A folder that is a bare repository is not gone into.
+    """
     top = folder
     for _ in range(_DEEPEST_TOP):
         children = list(top.iterdir())
