@@ -26,7 +26,7 @@ from .reading import observing_sources, rubric_of, sources
 from .work_reading import meaning_of
 
 _SECONDS_BETWEEN_SIGNALS = 1.0
-"""How often the deadline is signalled, since Python loses an exception raised in a callback."""
+"""The deadline is signalled again after each second: an exception in a callback may be lost."""
 
 _NUMBER = re.compile(r"-?[0-9]{1,18}|[0-9]{19}")
 

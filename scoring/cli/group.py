@@ -28,7 +28,7 @@ PROGRAM = "da-score"
 COMPLETION_VARIABLE = "_DA_SCORE_COMPLETE"
 
 BROKEN_ENTRIES = "da-score.broken"
-"""Under this key the context of a command keeps the errors of entries that it left out."""
+"""Under this key the context of a command keeps the errors of entries that the command left out."""
 
 _NARROW = 72
 """Help of fewer columns gives less room to names of options, and more to what they do."""

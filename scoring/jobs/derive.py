@@ -48,7 +48,7 @@ from scoring.text import trim
 from .entries import ENTRY_MODE, entry_text, git_fields, quoted
 
 PATIENCE = 600
-"""For how many seconds another process may write entries before this one gives up."""
+"""How many seconds to wait while another process writes entries."""
 
 _LARGEST_NUMBER = 10**9
 """Iterations with this number or a higher one are taken for slips: the next entry ignores them."""

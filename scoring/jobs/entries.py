@@ -58,7 +58,7 @@ _NOT_A_PROJECT = {
     "X",
     "H",
 }
-"""Words before a number that look like the key of an issue but are something else, as UTF-8."""
+"""Words before a number that look like the key of an issue but are not, as in ``UTF-8``."""
 
 _NOT_A_PROJECT_IN_BRANCH = _NOT_A_PROJECT | {
     "ISSUE",

@@ -48,7 +48,7 @@ SURE = 0.99
 """How confident a verdict is: at 95 %, one of five figures would often differ by chance."""
 
 _LEAST_SESSIONS = 20
-"""With fewer sessions on a side, draws of them say nothing of a mean."""
+"""With fewer sessions on a side, random draws of sessions say nothing of a mean."""
 
 
 class Figure(NamedTuple):

@@ -30,7 +30,7 @@ from .work_rows import work_of
 
 Kind: TypeAlias = Literal["text", "integer", "number", "yes/no"]
 DataRow: TypeAlias = PlainData
-"""One row: a value or None for every column, in their order."""
+"""One row: a value or None for every column, by the names of the columns and in their order."""
 
 NamedRow: TypeAlias = tuple[str, DataRow]
 """A row with the name of its table."""
@@ -124,7 +124,7 @@ _CONVERSIONS: dict[str, Callable[[Any], Any]] = {
     "word": str,
     "sum": float,
 }
-"""What becomes of the value that a column names, for the types that need it."""
+"""By a type in ``columns.toml``, what converts values that are not None. Other types keep them."""
 
 
 def _value_at(path: str, convert: Callable[[Any], Any] | None) -> Take:

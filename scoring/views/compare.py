@@ -14,7 +14,7 @@ from scoring.scored import ScoredLog
 from scoring.statistics import Interval, bootstrap_interval
 
 EQUAL_WITHIN = 1e-9
-"""How far apart values are equal: weights are decimals, and their sums are not exact."""
+"""Values that differ by at most this are equal: weights are decimals, so sums are not exact."""
 
 DATA = (
     "evidence",
@@ -25,7 +25,7 @@ DATA = (
     "sidecar",
     "test_flags",
 )
-"""What the data of a rubric says besides signals, method and bands."""
+"""The fields of a rubric that are compared besides signals, method and bands."""
 
 Change: TypeAlias = Literal["added", "removed", "changed", "same"]
 Cause: TypeAlias = Literal["presence", "sub-score", "weight"]

@@ -14,7 +14,7 @@ from scoring.signals.table import fact_of, signal_of
 from .score_pages import chain_payload, claims_payload, kept_payload
 
 WORTH_SAYING = 0.0005
-"""A smaller part of a score is not shown: it would be 0.000."""
+"""A part of a score that is smaller is not shown: it would read 0.000."""
 
 
 class ExplainedSignal(NamedTuple):

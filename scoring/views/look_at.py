@@ -23,7 +23,7 @@ LEAST_CORRECTIONS = 3
 """How many prompts of a person that say what is wrong make a unit worth a look."""
 
 LEAST_SECONDS = 3600
-"""How long work lasted that deserves a look because it was undone: a trial ends sooner."""
+"""Work that a commit reverts in less than so many seconds was a trial, and deserves no look."""
 
 ReasonKind: TypeAlias = Literal[
     "taken_back",

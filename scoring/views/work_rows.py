@@ -31,7 +31,7 @@ from .amounts import DECIDED, CountedShare
 from .landing_text import STATE_WORDS
 
 STATES: tuple[State, ...] = tuple(STATE_WORDS)
-"""The states of work, in the order in which they are shown. Talk is a state, but not work."""
+"""The states of work, in the order in which they are shown. ``talk`` is not one of them."""
 
 CAME_TO_NOTHING: tuple[State, ...] = ("lost", "reverted", "taken_back")
 """The states in which the trunk has nothing of the work."""
