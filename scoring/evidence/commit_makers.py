@@ -1,8 +1,11 @@
 """Finds the commits that agents made: ``docs/LOG.md``, "A log where there is none".
 
-A commit was made by an agent where its message names a checkpoint, where a transcript shows a
-session making it, where its message names an agent as co-author, or where an agent is its author or
-committer.
+A commit was made by an agent in any of these cases:
+
+- its message names a checkpoint, or its lines are those of one;
+- a transcript shows that a session made the commit;
+- its message names an agent as co-author;
+- an agent is its author or committer.
 """
 
 from collections.abc import Mapping
@@ -46,11 +49,12 @@ def work_of_agents(
     """Mark the lines that are work in the repository, and return what shows commits of agents.
 
     Args:
-        read: all that transcripts show.
+        read: all that transcripts show. Its lines are marked.
         checkpoints: all checkpoints, by their ids.
         history: what git knows.
         sources: where the evidence comes from.
-        in_log: the names of the commits of a log, which are the repository's.
+        in_log: the names of the commits of a log. They count as commits of the repository even
+            where git does not have them.
     """
     sessions = read.sessions.values()
     if not sources.trusted:  # else only commits count that a command printed
@@ -74,8 +78,9 @@ def commits_of_agents(
     """Return the commits that agents made, on the trunk and off it.
 
     Args:
-        work: what shows them.
-        landed_only: whether to leave out commits off the trunk that are not tips of branches.
+        work: what shows the commits.
+        landed_only: whether to leave out commits that git does not have, and commits off the trunk
+            that landed as another commit or are not tips of branches.
         assisted: whether commits count of which the message only says that an agent assisted.
     """
     agents = _commits_in_git(work, landed_only)
@@ -99,9 +104,10 @@ def commits_of_agents(
 
 
 def _put_editors_first(agents: AgentCommits, work: WorkOfAgents) -> None:
-    """Put first among several sessions of a commit those that edited its files, the last first.
+    """Sort the sessions of each commit by when they last edited one of its files, the latest first.
 
-    A checkpoint also lists sessions that did other work at that time.
+    Edits after the author time do not count. A session that edited none comes last: a checkpoint
+    also lists sessions that did other work at that time.
     """
     several = {}
     wanted: set[str] = set()
@@ -136,7 +142,10 @@ def _put_editors_first(agents: AgentCommits, work: WorkOfAgents) -> None:
 
 
 def _put_committers_first(agents: AgentCommits) -> None:
-    """Put first among the sessions of a commit those that show that they made it."""
+    """Put first among the sessions of each commit those that show that they made the commit.
+
+    A session that shows it and was not among the sessions is added.
+    """
     for name, made_by in agents.makers.items():
         committers = agents.times.get(name, {})
         by_commit = sorted(made_by.session_ids, key=lambda each: each not in committers)
@@ -145,7 +154,15 @@ def _put_committers_first(agents: AgentCommits) -> None:
 
 
 def _commits_in_git(work: WorkOfAgents, landed_only: bool) -> AgentCommits:
-    """Return the commits in git that may get an entry: no merge, and none that became another."""
+    """Return the commits in git that may get an entry, without merges.
+
+    A commit that became another one is left out, and what its message says of checkpoints and
+    agents goes to the other one where that says nothing.
+
+    Args:
+        work: what shows commits of agents.
+        landed_only: as for :func:`commits_of_agents`.
+    """
     history = work.history
     in_question = list(work.shas_shown.values())
     in_question += [sha for _, sha in history.iterations]
@@ -203,7 +220,15 @@ def _maker_of(
     commit_times: SessionTimes,
     assisted: bool,
 ) -> MadeBy | None:
-    """Return who made a commit, or None where nothing says that an agent did."""
+    """Return who made a commit, or None where nothing says that an agent made it.
+
+    Args:
+        name: the name of the commit.
+        commit: the commit.
+        checkpoint_times: when sessions last named each checkpoint, by its id.
+        commit_times: when sessions last made each commit, by its name.
+        assisted: whether a message that only says that an agent assisted is enough.
+    """
     found_by: FoundBy
     if commit.checkpoints:
         found_by = "checkpoint"
@@ -231,7 +256,10 @@ def _maker_of(
 
 
 def _times_of_checkpoints(work: WorkOfAgents) -> SessionTimes:
-    """Return when each session last named a checkpoint: by its transcript, or by its metadata."""
+    """Return by checkpoint and session id when the session last wrote for the checkpoint.
+
+    That is the last line of its transcript, or else when the checkpoint says that it was stored.
+    """
     times: SessionTimes = {}
     for name, checkpoint in work.checkpoints.items():
         for listed in checkpoint.sessions:
@@ -251,10 +279,11 @@ def _times_of_checkpoints(work: WorkOfAgents) -> SessionTimes:
 
 
 def authors_of(agents: AgentCommits, history: AttributedHistory) -> dict[str, set[str]]:
-    """Return the names and addresses of the authors of agents' commits, folded for comparison.
+    """Return the names and addresses of the author of each agents' commit, by the commit's name.
 
-    The author of a commit that git does not have is that of its session's other commits, or else
-    the user of the files that show it.
+    They are folded for comparison. The author of a commit that git does not have is that of another
+    commit of the same session. Without one it is the caller, for a commit that a transcript shows,
+    and else not known: empty.
     """
     authors = {}
     author_of_session: dict[str, set[str]] = {}

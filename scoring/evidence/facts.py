@@ -50,18 +50,20 @@ class IterationFacts(Answers, frozen=True, kw_only=True):
         trunk: where work lands.
         landing: whether the work landed.
         scope: the write scope that the task declares.
-        changed: what the iteration changed; under the reference's rules it has files only where
+        changed: what the iteration changed. Under the reference's rules it has files only where
             the task declares a scope.
         window: the time of the iteration; None when its commit does not resolve as written.
-        transcripts: what transcripts show in the window, or in the iteration's own lines.
-        statuses: those in the result artifacts of the verifiers, in order; "" where none is found.
-        corrections: those that the entry and its review report.
+        transcripts: what transcripts show in the window, or under the rules that observe in the
+            iteration's own lines.
+        statuses: for each verifier, in order, the status in the result artifact; "" without one.
+        corrections: the corrections that the entry and its review report.
         hooks: the hook outcomes.
         deliberation: what the diminishing-returns meter measured.
-        observed: what was seen in the iteration's own lines.
-        counted_for: the lower iteration that names the same commit.
-        artifacts: the paths of the result artifacts in the repository, in order.
-        labels: what people said of it.
+        observed: what was seen in the iteration's own lines; None under the reference's rules.
+        counted_for: the lower iteration that names the same commit and for which the commit counts.
+        artifacts: for each verifier, in order, the path of the result artifact in the repository;
+            "" where no file is there. Empty under the reference's rules.
+        labels: what people said of the iteration.
         all_flags: whether every test flag of the entry is a claim.
     """
 
@@ -77,7 +79,7 @@ class IterationFacts(Answers, frozen=True, kw_only=True):
 
 
 class EntryEvidence:
-    """What the files of a log's entries say of its iterations, with answers that are known."""
+    """What the files of a log say of its iterations, joined with known answers of git."""
 
     def __init__(
         self, log_dir: Path | str, sources: Sources, profile: str | None, labels: bool
@@ -137,7 +139,7 @@ class EntryEvidence:
 
     @cached_property
     def scopes(self) -> dict[str, DeclaredScope]:
-        """The declared write scope of each task."""
+        """The declared write scope of each task, by its id. Empty where only entries count."""
         if self.sources.trusted:
             return {}
         return declared_scopes(self.sources.repo_dir)
@@ -146,7 +148,14 @@ class EntryEvidence:
 class Evidence(EntryEvidence):
     """What git, transcripts and files say about the iterations of one log.
 
-    Each of them is asked when it is first needed, once for all iterations.
+    Transcripts, plans and most of git are asked when they are first needed, once for all
+    iterations.
+
+    Attributes:
+        scan: the reading of transcripts; None without any.
+        store: keeps answers; None keeps nothing.
+        records: the entries on which the answers depend, sorted.
+        git: what git says.
     """
 
     def __init__(
@@ -184,10 +193,14 @@ class Evidence(EntryEvidence):
         self.git = self._open_git()
 
     def _open_git(self) -> GitFacts:
-        """Open git, and leave in ``records`` those that the answers depend on.
+        """Open git, and keep in ``records`` only the entries on which the answers depend.
 
         Under the reference's rules these are the iterations that are asked about, and the entries
-        before them down to one with a commit, where a window begins.
+        before each down to one with a commit that git has, where the window begins.
+
+        Raises:
+            NotARepositoryError: the sources' folder is not in a work tree.
+            GitError: the trunk that the sources name is not there.
         """
         every = self.records
         sources = self.sources
@@ -228,7 +241,7 @@ class Evidence(EntryEvidence):
         )
 
     def watched(self) -> Watched:
-        """Return what the answers are read from. Call it after the first answer."""
+        """Return what the answers are read from. Call this after the first answer."""
         folders = {f"{self.sources.repo_dir}/{PLANS_DIR}"}
         settings = set()
         for root in self.scan.roots if self.scan else ():
@@ -250,14 +263,18 @@ class Evidence(EntryEvidence):
         )
 
     def is_gone(self, folder: str) -> bool:
-        """Return whether a path that a transcript names can be that of a folder, and none is there.
+        """Return whether a path that a transcript names may be that of a folder that is gone.
 
-        Call it after the first answer.
+        Call this after the first answer, under the rules that observe.
         """
         return self._answers.work_trees.is_gone(folder)
 
     def _counted_for(self, record: IterationRecord) -> int | None:
-        """Return the lower iteration that names the same commit, if there is one."""
+        """Return the lower iteration that names the same commit, or None without one.
+
+        None also where only trusted evidence counts, and the commit did not land or was undone.
+        That counts against each iteration that names it.
+        """
         commit = self._named_commit(record)
         if commit is None:
             return None
@@ -272,7 +289,10 @@ class Evidence(EntryEvidence):
         return None
 
     def _named_commit(self, record: IterationRecord) -> str | None:
-        """Return the commit that an entry names, or else the one that has its subject."""
+        """Return the SHA of the commit that an entry names, or else of one that landed as it.
+
+        None where neither is known.
+        """
         sha = self.git.resolve(trim(record.commit))
         return sha or self.git.landing(record).commit
 
@@ -287,9 +307,9 @@ class Evidence(EntryEvidence):
         return first
 
     def transcripts(self, iteration: int) -> TranscriptFacts | None:
-        """Return what transcripts show in an iteration's window, or in its own lines.
+        """Return what transcripts show in an iteration's own lines, under the rules that observe.
 
-        None when it has no window.
+        Under the reference's rules it is what they show in its window; None without a window.
         """
         if not self.sources.rules.as_observed:
             return self._transcripts.get(iteration)
@@ -306,7 +326,12 @@ class Evidence(EntryEvidence):
 
     @cached_property
     def _windows(self) -> dict[int, IterationWindow]:
-        """The time of each iteration: from the commit of the one before up to its own."""
+        """The time of each iteration with a commit that git has, by its number.
+
+        The start, which does not count, is the commit of the iteration before that has one, or None
+        for the first. The end, which counts, is the commit of the iteration. Both are committer
+        times.
+        """
         windows = {}
         start: int | None = None
         for number, commit in zip(
@@ -323,7 +348,7 @@ class Evidence(EntryEvidence):
 
     @cached_property
     def _answers(self) -> "TranscriptAnswers":
-        """What transcripts show in the own lines of each iteration."""
+        """What transcripts show in the own lines of each iteration, and of other commits."""
         from .questions import ask_transcripts  # takes long to load
 
         return ask_transcripts(
@@ -337,7 +362,7 @@ class Evidence(EntryEvidence):
 
     @cached_property
     def _transcripts(self) -> dict[int, TranscriptFacts]:
-        """What transcripts show in the window of each iteration that is asked about."""
+        """What transcripts show in the window of each iteration that is asked about, by number."""
         windows = list(self._windows.values())
         if self._only is not None:
             windows = [window for window in windows if window.iteration in self._only]

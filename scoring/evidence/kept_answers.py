@@ -1,7 +1,7 @@
-"""What git and transcripts said of iterations, kept as long as nothing changes that says it.
+"""What git and transcripts said of iterations, kept until something changes that said it.
 
-That is the log, the repository, the folders of transcripts, and the folders that these name. The
-files of an entry are read each time.
+These are the log, the repository, the folders of transcripts, and the folders that transcripts
+name. The files next to an entry are read each time.
 """
 
 import os
@@ -27,16 +27,17 @@ from .transcripts.facts import IterationWindow, TranscriptFacts
 from .transcripts.observed_facts import Observed
 
 _VARIABLES = re.compile(r".*(?:HOME|_DIR|_DB)")
-"""The names of variables that may say where transcripts are."""
+"""Matches the names of variables that may say where transcripts are."""
 
 _SIDECARS = re.compile(r".*(?:\.score|\.evidence)\.yaml/?")
 _NOT_READ_OF_GIT = re.compile(
     r"(?:/worktrees/[^/]+)?/(?:logs|hooks)/?|/objects/[0-9a-f]{2}/"
     r"|(?!.*/refs/).*/(?:index|index\.lock|\w+_EDITMSG|FETCH_HEAD|ORIG_HEAD)"
 )
-"""Names where git keeps them: below ``refs`` each is the name of a branch or a tag.
+"""Matches paths in a git directory that no answer depends on, from the directory on.
 
-Loose objects have stamps of their own.
+Below ``refs`` any name may be that of a branch or a tag, so nothing there matches. Loose objects
+have stamps of their own.
 """
 
 _PACK = re.compile(r"(?!.*/refs/).*/objects/pack/[^/]+\.pack")
@@ -60,13 +61,14 @@ class Answers(Frozen):
 
 
 class Watched(Frozen):
-    """What the answers about a log are read from.
+    """What the answers about a log are read from. All are paths.
 
     Attributes:
         log: the folder of the entries.
-        repository: the repository that all its work trees share.
-        folders: folders of transcripts, and that of the plans.
-        places: folders that transcripts name, of which it matters what is there.
+        repository: the git directory that all work trees of the repository share.
+        folders: the folders of transcripts and the one of the plans, with all that is below.
+        places: the folders that transcripts name. Of these only what they lead to, and in which
+            repository it is, matters.
         files: further files.
     """
 
@@ -77,7 +79,10 @@ class Watched(Frozen):
     files: frozenset[str] = frozenset()
 
     def and_also(self, other: Self) -> Self:
-        """Return this and what another one has."""
+        """Return this with the folders, places and files of another one too.
+
+        The log and the repository stay.
+        """
         return replace(
             self,
             folders=self.folders | other.folders,
@@ -86,13 +91,13 @@ class Watched(Frozen):
         )
 
     def state(self, settled_at: int | None = None) -> bytes | None:
-        """Return a digest of the state of all of it.
+        """Return a digest of the state of all that is watched.
 
-        None where too much or odd files are there.
+        None where there are too many files or a symlink, or where a file cannot be looked at.
 
         Args:
-            settled_at: a time in nanoseconds since 1970: where a file was not left alone for long
-                enough then, the state is None. None: whenever it changed.
+            settled_at: a time in ns since 1970. Where a file changed too shortly before that time,
+                or after it, the state is None. None: any time of change is right.
         """
         digest = blake2b(digest_size=16)
         try:
@@ -111,7 +116,11 @@ class Watched(Frozen):
         return digest.digest()
 
     def _statuses(self) -> Iterator[tuple[str, os.stat_result | None]]:
-        """Yield all that is watched: what names it and its state, and the status of a file."""
+        """Yield all that is watched, always in the same order.
+
+        Each item has a text, which names a thing and may say its state, and the status of a file;
+        None where the text says all.
+        """
         yield f"git {shutil.which('git')}", None
         yield from _below(self.log, _SIDECARS)
         yield from _below(self.repository, _NOT_READ_OF_GIT)
@@ -138,9 +147,10 @@ class Watched(Frozen):
 def _below(
     top: str, left_out: re.Pattern[str] = _NOTHING
 ) -> Iterator[tuple[str, os.stat_result | None]]:
-    """Yield the files and folders below a folder.
+    """Yield a folder, and the files and folders below it, each with its status.
 
-    Of a pack it yields the size, as git renews its times whenever it would write what the pack has.
+    Of a pack the size is yielded in the text, without a status: git renews the times of a pack
+    whenever it would write what the pack has. The status of a folder that is gone is None.
 
     Args:
         top: the folder.
@@ -170,7 +180,7 @@ def _below(
 
 
 def _status_of(path: str) -> os.stat_result | None:
-    """Return the status of what a path leads to, or None where nothing is there."""
+    """Return the status of what a path leads to through symlinks, or None where nothing is."""
     try:
         return os.stat(path)
     except (FileNotFoundError, NotADirectoryError):
@@ -178,7 +188,10 @@ def _status_of(path: str) -> os.stat_result | None:
 
 
 def _mark(status: os.stat_result | None) -> str:
-    """Return what a file is known by. The times of a folder change with what is left out in it."""
+    """Return the part of a status by which a change is seen, or "" without a status.
+
+    It has no times for a folder, because these change with what is left out in the folder.
+    """
     if not status:
         return ""
     if stat.S_ISDIR(status.st_mode):
@@ -190,15 +203,15 @@ def _mark(status: os.stat_result | None) -> str:
 class AnswerStore:
     """The answers about one log from one set of sources, in the store. A context manager.
 
-    Make it before anything is read: what has changed since then is not kept. Nothing is kept either
-    once there was a warning, so that the next command warns too.
+    Make one before anything is read: what has changed since then is not kept. Once there was a
+    warning no answer is kept either, so that the next command warns too.
 
     Attributes:
-        sources: the sources, to be read with these warnings.
+        sources: the sources, with a function for warnings that notes them here. Read with these.
     """
 
     def __init__(self, sources: Sources, log_dir: Path | str) -> None:
-        """Open nothing yet.
+        """Prepare the store, and open nothing yet.
 
         Args:
             sources: where evidence comes from.
@@ -221,9 +234,13 @@ class AnswerStore:
     def get_all(
         self, names: Collection[object], value_type: type[Value]
     ) -> list[Value] | None:
-        """Return what was kept of iterations or under names, if nothing changed since.
+        """Return what was kept under some names, in their order, if nothing changed since.
 
-        None where one of the names has nothing.
+        None where anything changed, or where nothing is kept under one of the names.
+
+        Args:
+            names: the numbers of iterations, or other names.
+            value_type: the type of the values.
         """
         kept = self._unchanged()
         if not kept:
@@ -240,16 +257,17 @@ class AnswerStore:
         return values
 
     def put_other(self, name: str, value: object) -> None:
-        """Keep a value under a name without :meth:`watch`: for what is watched for other answers.
+        """Keep a value under a name, for what is already watched for other answers.
 
-        Nothing is kept where none of these are kept, or what they were read from has changed.
+        :meth:`watch` is not needed. Nothing is kept where no answer is kept, or what answers were
+        read from has changed.
         """
         kept = self._unchanged()
         if kept:
             self._store.put_value("answer", self._key_of(name), kept.state, value)
 
     def _unchanged(self) -> "_KeptState | None":
-        """Return what answers are kept for, or None where it has changed since."""
+        """Return what the kept answers were read from, or None where any of it has changed."""
         kept = self._store.get_value("answer", self._key, b"", _KeptState)
         if not kept or self._state_of(kept.watched) != kept.state:
             return None
@@ -258,7 +276,11 @@ class AnswerStore:
     def _state_of(
         self, watched: Watched, settled_at: int | None = None
     ) -> bytes | None:
-        """Return the state of what is watched, with the stamps of the objects of git."""
+        """Return the state of what is watched, with the stamps of the objects of git.
+
+        None where :meth:`Watched.state` is None, or where objects have no stamps or have changed
+        too shortly before ``settled_at``.
+        """
         state = watched.state(settled_at)
         if state is None:
             return None
@@ -270,10 +292,11 @@ class AnswerStore:
         return state + stamps.objects + stamps.commits
 
     def watch(self, watched: Watched) -> None:
-        """Say what the answers are read from that :meth:`put` keeps.
+        """Note what the answers are read from that :meth:`put` keeps.
 
-        Where any of it has just changed, or objects are borrowed from elsewhere, none is kept. What
-        other answers are read from that are kept now is watched too, so that they stay.
+        Call this once, before :meth:`put`. No answer is kept where any of that has just changed, or
+        where the repository borrows objects from elsewhere. Answers that are kept now stay, and
+        what they were read from is watched as well.
         """
         if not self._store.keeps or os.path.exists(
             f"{watched.repository}/objects/info/alternates"
@@ -297,7 +320,10 @@ class AnswerStore:
                 self._kept.add(key)
 
     def put(self, name: object, value: object) -> None:
-        """Keep what was said of an iteration, or something else under a name."""
+        """Keep a value under the number of an iteration or another name.
+
+        Nothing is kept where the name has a value already, or there was a warning.
+        """
         key = self._key_of(name)
         if key not in self._kept and not self._warnings:
             self._store.put_value("answer", key, self._state, value)
@@ -308,7 +334,12 @@ class AnswerStore:
 
 
 class _KeptState(Frozen):
-    """What answers were read from, and the digest of its state then."""
+    """What the kept answers were read from.
+
+    Attributes:
+        watched: what they were read from.
+        state: the state of that at the time, with the stamps of the objects of git.
+    """
 
     watched: Watched
     state: bytes

@@ -44,7 +44,13 @@ _LONE_DIGIT = re.compile(r"(?<![0-9.,])([0-9])(?![0-9])")
 
 
 class Judgement(NamedTuple):
-    """What a person thought of an iteration, or None where it is not given yet."""
+    """What a person thought of an iteration. A judgment that is not given yet is None.
+
+    Attributes:
+        correctness: one of :data:`CORRECTNESS`.
+        scope: one of :data:`SCOPES`.
+        hallucination: one of :data:`HALLUCINATIONS`.
+    """
 
     correctness: int | None = None
     scope: str | None = None
@@ -52,13 +58,13 @@ class Judgement(NamedTuple):
 
 
 class LabelEdit(NamedTuple):
-    """One entry of a label's history.
+    """One edit in a label's history.
 
     Attributes:
         judgement: what the person thought.
         role: the role that the person had.
         note: free text; "" for none.
-        timestamp: when it was made, as it is written.
+        timestamp: when the edit was made, as it is written; "" where that is not stated.
     """
 
     judgement: Judgement
@@ -72,12 +78,14 @@ class LabelRecord:
     """The label of one person.
 
     Attributes:
-        position: where it is in the file, from 0.
+        position: the index of the label in the file, from 0.
+        id: the id of the label, which no other label of the file has.
         actor: the name of the person.
-        overrides: whether it replaces the labels of others.
-        updated: when it was last edited, in ns since 1970; None where that is not stated.
-        history: its edits, oldest first; at least one.
-        updated_at: when it was last edited, as it is written.
+        role: the role of the person.
+        overrides: whether the label replaces the labels of others.
+        updated: when the label was last edited, in ns since 1970; None where that is not stated.
+        history: the edits in the order of the file, which should be oldest first; at least one.
+        updated_at: when the label was last edited, as it is written; "" where that is not stated.
     """
 
     position: int
@@ -100,8 +108,8 @@ class LabelFacts(NamedTuple):
 
     Attributes:
         path: the file, whether it exists or not.
-        labels: in the order of the file; None without a file that can be read.
-        problem: why the file cannot be read.
+        labels: the labels in the order of the file; None without a file that can be read.
+        problem: why the file cannot be read; "" where it can, or does not exist.
     """
 
     path: Path
@@ -110,7 +118,7 @@ class LabelFacts(NamedTuple):
 
 
 def label_facts(log_dir: Path | str, iteration: int) -> LabelFacts:
-    """Read the labels of an iteration. Never raises."""
+    """Read the labels of an iteration. Never raises: an error is in the result."""
     path = Path(log_dir) / label_file_name(iteration)
     try:
         data = read_file(path, within=path.parent)
@@ -122,12 +130,12 @@ def label_facts(log_dir: Path | str, iteration: int) -> LabelFacts:
 
 
 def labels_in(data: bytes, path: Path, iteration: int) -> LabelFacts:
-    """Read the content of a file of labels. Never raises.
+    """Read the content of a file of labels. Never raises: an error is in the result.
 
     Args:
         data: the content.
-        path: names the file.
-        iteration: the number of the entry that it should be of.
+        path: the path of the file, which is not read.
+        iteration: the number of the iteration that the file and each label must be of.
     """
     try:
         return LabelFacts(path, _labels_of(data, iteration))
@@ -136,11 +144,11 @@ def labels_in(data: bytes, path: Path, iteration: int) -> LabelFacts:
 
 
 def _labels_of(data: bytes, iteration: int) -> tuple[LabelRecord, ...]:
-    """Return the labels in a file, with their positions.
+    """Return the labels in the content of a file, with their positions.
 
     Raises:
-        YamlError: the file cannot be read or is of another iteration; or a label is, or two labels
-            have one id.
+        YamlError: the content is not that of such a file, the file or a label is of another
+            iteration or schema version or lacks a field, or two labels have one id.
     """
     content = fields_in(data, _FILE)
 
@@ -167,7 +175,15 @@ def _labels_of(data: bytes, iteration: int) -> tuple[LabelRecord, ...]:
 
 
 def _refuse_other_version(version: str, place: str) -> None:
-    """Raise a YamlError where the major version of a schema is not the one that is read."""
+    """Refuse a schema version with another major version than the one that is read.
+
+    Args:
+        version: the version, as it is written.
+        place: how the message begins.
+
+    Raises:
+        YamlError: the major version is another one.
+    """
     if version.partition(".")[0] != MAJOR:
         raise YamlError(
             f"{place}has schema version {_shown(version)}; {MAJOR}.x is read"
@@ -180,7 +196,13 @@ def _shown(text: str) -> str:
 
 
 class _LabelInFile(NamedTuple):
-    """A label, with what must agree with the rest of the file."""
+    """A label, with what must agree with the other content of the file.
+
+    Attributes:
+        record: the label, with position 0.
+        iteration: the number of the iteration that the label says it is of; 0: not stated.
+        line: the number of the line at which the label begins.
+    """
 
     record: LabelRecord
     iteration: int
@@ -236,7 +258,10 @@ def _take_edit(reader: Reader, node: Node) -> LabelEdit:
 
 
 def _take_judgement(reader: Reader, node: Node) -> Judgement:
-    """Take a judgement, and raise a YamlError where a part of it is not one of the known values."""
+    """Take a judgement, and raise a YamlError where one of its values is not a known one.
+
+    A correctness that is missing is 0.
+    """
     fields = reader.struct(node, _STRUCTURED)
     correctness = fields.get("correctness", 0)
     if correctness not in CORRECTNESS:
@@ -263,14 +288,23 @@ def _known_word(
 
 
 class _Time(NamedTuple):
-    """A time as it is written, and in ns since 1970, or None where it is not stated."""
+    """A time.
+
+    Attributes:
+        text: the time as it is written; "" where it is not stated.
+        ns: the time in ns since 1970; None where it is not stated.
+    """
 
     text: str = ""
     ns: int | None = None
 
 
 def _take_time(reader: Reader, node: Node) -> _Time:
-    """Take a time: of RFC 3339, or in plain text also in the forms that YAML knows."""
+    """Take a time of RFC 3339, or without quotes in any form that YAML knows.
+
+    Raises:
+        YamlError: the text is not a time.
+    """
     text = reader.string(node)
     if reader.is_null(node):
         return _Time()
@@ -295,7 +329,10 @@ _TIME_EXAMPLE = "2026-03-02T10:12:40Z"
 
 
 def _as_rfc3339(text: str) -> str:
-    """Return a time stamp of YAML, as ``2026-3-2`` or ``2026-3-2 9:05:00``, as RFC 3339 has it."""
+    """Return a time stamp of YAML, as ``2026-3-2`` or ``2026-3-2 9:05:00``, as RFC 3339 has it.
+
+    A day without a clock begins at midnight, and a time without an offset is in UTC.
+    """
     day, _, clock = re.sub("[Tt ]", "T", text, count=1).partition("T")
     stamp = f"{day}T{clock or '0:0:0'}".replace(",", ".")
     if not re.search("Z|[-+][0-9:]*$", clock):

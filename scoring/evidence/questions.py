@@ -1,4 +1,4 @@
-"""What transcripts are asked about the iterations of a log: all that may tell their lines apart."""
+"""What transcripts are asked about the iterations of a log, and what they answer."""
 
 import re
 from collections.abc import Collection, Mapping, Sequence
@@ -33,9 +33,9 @@ class TranscriptAnswers(NamedTuple):
     """What transcripts show.
 
     Attributes:
-        entries: what they show of each iteration.
+        entries: what transcripts show of each iteration, by its number.
         unlogged: the commits of agents that no entry names, the oldest first.
-        work_trees: which folders of transcripts are in the repository.
+        work_trees: tells which folders in transcripts are in the repository.
     """
 
     entries: Mapping[int, AttributedFacts]
@@ -57,10 +57,10 @@ def ask_transcripts(
         scan: the reading of transcripts that has begun.
         git: the history of the repository.
         records: all entries of the log, because each bounds the lines of others.
-        windows: the time of each iteration that has one.
+        windows: the window of each iteration that has one, by number.
         sources: where evidence comes from.
-        only: the iterations that will be asked about, of which the share of lines that agents
-            wrote is wanted too; None: all, without that share.
+        only: the numbers of the iterations that will be asked about. For these the share of lines
+            that agents wrote is wanted too. None: all iterations, without that share.
     """
     assert isinstance(scan, AttributedScan)
     assert isinstance(git, AttributedHistory)
@@ -68,7 +68,7 @@ def ask_transcripts(
     of_log = asking.commits_of(
         {record.iteration: git.landing(record) for record in records}
     )
-    in_log = NamedCommits(of_log.all_names(record) for record in records)
+    in_log = NamedCommits(of_log.names_in_any_form(record) for record in records)
 
     work = scan.read()
     work.entries = len(records)
@@ -106,10 +106,10 @@ class _LogCommits(NamedTuple):
     """The commits of a log.
 
     Attributes:
-        landings: whether the work of each iteration landed.
-        names: the commit of each iteration and what it became, as SHAs.
-        by_sha: what these commits say of who wrote them.
-        files: the paths that these commits changed.
+        landings: by iteration whether the work landed.
+        names: by iteration the SHAs of its commit and of what the commit became.
+        by_sha: by SHA the commit, with what it says of who wrote it. Git has each of them.
+        files: by SHA the paths that the commit changed.
     """
 
     landings: Mapping[int, Landing]
@@ -117,8 +117,11 @@ class _LogCommits(NamedTuple):
     by_sha: Mapping[str, WrittenCommit]
     files: Mapping[str, frozenset[str]]
 
-    def all_names(self, record: IterationRecord) -> tuple[str, ...]:
-        """Return the names of the commit of an iteration, and of what it became."""
+    def names_in_any_form(self, record: IterationRecord) -> tuple[str, ...]:
+        """Return the SHA that an entry states, its whole SHA, and the names in :attr:`names`.
+
+        There may be doubles.
+        """
         iteration = record.iteration
         return (
             *_commit_names(record, self.landings[iteration]),
@@ -131,10 +134,10 @@ class _Asking:
     """What questions about iterations are made from.
 
     Attributes:
-        scan: what checkpoints show.
+        scan: has the checkpoints of the repository.
         git: the history of the repository.
         sources: where evidence comes from.
-        only: as for :func:`ask_transcripts`.
+        only: the numbers of the iterations that will be asked about; None: all.
     """
 
     scan: AttributedScan
@@ -143,7 +146,13 @@ class _Asking:
     only: Collection[int] | None
 
     def commits_of(self, landings: Mapping[int, Landing]) -> _LogCommits:
-        """Return the commits of some iterations, by whether their work landed."""
+        """Return the commits of iterations, with what these became.
+
+        Where only trusted evidence counts, a commit is taken for no other one.
+
+        Args:
+            landings: by iteration whether the work landed.
+        """
         git = self.git
         rewritten = git.rewritten(
             landing.sha for landing in landings.values() if landing.sha
@@ -175,10 +184,10 @@ class _Asking:
         """Return what transcripts are asked about one iteration.
 
         Args:
-            record: its entry.
-            commits: the commits of its log.
-            window: its window of time.
-            unnamed: the checkpoints that no message names, by the SHAs of their commits.
+            record: the entry of the iteration.
+            commits: the commits of a log that has the entry.
+            window: the iteration's window of time, or None without one.
+            unnamed: by the SHA of a commit, the ids of its checkpoints that no message names.
         """
         iteration = record.iteration
         landing = commits.landings[iteration]
@@ -235,7 +244,7 @@ class _Asking:
         )
 
     def _verifications(self, record: IterationRecord) -> tuple[Verification, ...]:
-        """Return the verifiers of an entry, with where their artifacts are."""
+        """Return the verifiers of an entry, in order, with where their artifacts are."""
         verifications = []
         for verifier in record.verifiers:
             path = verifier.result_artifact
@@ -245,7 +254,10 @@ class _Asking:
 
 
 def _commit_names(record: IterationRecord, landing: Landing) -> tuple[str, ...]:
-    """Return the SHA as the entry states it, unless it states a branch, and the whole SHA."""
+    """Return the SHA as an entry states it, in lower case, and the whole SHA, each once.
+
+    What is not a SHA, such as a branch, is left out, and so is a whole SHA that is not known.
+    """
     stated = trim(record.commit).lower()
     if not _SHA.fullmatch(stated):
         stated = ""

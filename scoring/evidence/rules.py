@@ -46,7 +46,7 @@ class EvidenceRules(Frozen):
 
     Attributes:
         name: the word in a rubric's data.
-        true_flags: how a YAML boolean may be spelled where a flag of an entry takes it for true.
+        true_flags: the spellings of a YAML boolean that a flag of an entry takes for true.
         as_observed: whether evidence is read as it is found on disk and in git. Then transcripts
             are looked for in the harnesses' own folders too, a trunk may be named, each iteration
             has lines of transcripts of its own, a commit counts for one iteration only, facts
@@ -54,7 +54,7 @@ class EvidenceRules(Frozen):
             from.
         transcripts: prepares to read the transcripts in some places, and opens nothing yet.
         git: opens a repository and resolves the commit fields of a log.
-        corrections: reads what an entry and its review report, and never raises.
+        corrections: sums up the corrections that an entry and its review report. It never raises.
     """
 
     name: str
@@ -83,10 +83,7 @@ ATTRIBUTED = EvidenceRules(
     git=_when_called("git.authorship", "AttributedHistory"),
     corrections=_when_called("artifacts", "reported_corrections"),
 )
-"""Evidence as observed, of each iteration's own work.
-
-See ``docs/EVIDENCE.md``.
-"""
+"""Evidence as observed, of each iteration's own work, as ``docs/EVIDENCE.md`` says."""
 
 RULES: Mapping[str, EvidenceRules] = {
     rules.name: rules for rules in (REFERENCE, ATTRIBUTED)
@@ -99,15 +96,16 @@ def rules_of(rubric: "Rubric") -> EvidenceRules:
 
 
 class Options(ReadingOptions, total=False):
-    """How evidence is found and read. The rules of the rubric may ignore some of it.
+    """How evidence is found and read. The rules of the rubric may ignore some options.
 
     Attributes:
-        transcripts: which transcripts are read where no folder is named.
-        trunk: the branch on which work lands.
+        transcripts: which transcripts are read where no folder is named; None, as where the option
+            is missing: those of the default folders. "none" ignores folders that are named too.
+        trunk: the branch on which work lands; None: the branch is found.
         worktrees: globs of folders where work trees of the repository may have been.
-        trusted: whether no file of the checkout but the entries has a say.
-        checkpoints: whether checkpoints in git have a say; by default where ``trusted`` is not
-            set.
+        trusted: whether of the checkout only the entries count, and no other file.
+        checkpoints: whether checkpoints in git count. Where the option is missing, they do unless
+            ``trusted`` is set.
     """
 
     transcripts: Way | None
@@ -136,9 +134,9 @@ class Sources(Frozen):
         rules: the rules.
         repo_dir: a folder in the repository.
         places: where transcripts are looked for.
-        trunk: the branch on which work lands; None finds it.
-        worktrees: as in :class:`Options`.
-        trusted: as in :class:`Options`.
+        trunk: the branch on which work lands; None: the branch is found.
+        worktrees: globs of folders where work trees of the repository may have been.
+        trusted: whether of the checkout only the entries count, and no other file.
         reading: how transcripts are read.
     """
 
@@ -164,7 +162,8 @@ class Sources(Frozen):
         Args:
             rules: the rules.
             repo_dir: a folder in the repository.
-            directories: folders of transcripts that the user names.
+            directories: folders of transcripts that the user names. Without any, the rules that
+                observe look in the default folders.
             options: how evidence is found and read.
             hinted: folders of transcripts that a harness names.
         """
@@ -199,11 +198,11 @@ class Sources(Frozen):
 
     @property
     def warn(self) -> Warn:
-        """Takes a line of text about what is skipped."""
+        """A function that takes a line of text about what is skipped."""
         return self.reading.get("warn", silent)
 
     def noting(self, note: Warn) -> "Sources":
-        """Return the same sources, with a function that takes each warning too."""
+        """Return the same sources with warnings that ``note`` takes first, and then ``warn``."""
 
         def warn(text: str) -> None:
             note(text)
@@ -213,10 +212,7 @@ class Sources(Frozen):
 
     @property
     def cache_dir(self) -> Path | None:
-        """The folder of the store.
-
-        None keeps nothing.
-        """
+        """The folder of the store, or None where nothing is kept."""
         return self.reading.get("cache_dir")
 
     def entries(
@@ -230,8 +226,8 @@ class Sources(Frozen):
             broken: takes the error of every entry that is left out.
 
         Raises:
-            LogError: an entry is broken, and a rubric does not leave such entries out; or nothing
-                of the checkout is trusted, and two files claim one iteration.
+            LogError: an entry is broken, and a rubric does not leave such entries out; or only
+                trusted evidence counts, and two files claim one iteration.
         """
 
         def refuse(doubt: str) -> None:

@@ -33,20 +33,24 @@ _CLOCKS_DIFFER_BY = NS
 FoundBy = Literal["checkpoint", "commit", "trailer", "author", "assisted"]
 """What says that an agent made a commit.
 
-Its checkpoints, a session, its co-author lines, its author or committer, or lines that say that an
-agent assisted.
+In this order: the checkpoints of the commit, a session, its co-author lines, its author or
+committer, lines in its message that say that an agent assisted.
 """
 
 SessionTimes: TypeAlias = dict[str, dict[str, int]]
-"""By commit or checkpoint: the sessions that name it, with the last time (ns) of each."""
+"""By the name of a commit or checkpoint, and then by session id: when the session last named it.
+
+Times are nanoseconds since 1970.
+"""
 
 
 class MadeBy(NamedTuple):
     """Who made a commit.
 
     Attributes:
-        found_by: what says that an agent made it.
-        session_ids: the sessions that made it, the newest first.
+        found_by: what says that an agent made the commit.
+        session_ids: the ids of the sessions that made the commit, the most likely first; empty
+            where no session is known.
     """
 
     found_by: FoundBy
@@ -61,9 +65,9 @@ class WorkOfAgents:
         sessions: all sessions.
         checkpoints: all checkpoints, by their ids.
         history: what git knows.
-        shas_shown: the SHAs of the commits that sessions show, by the digits that they show, and
-            by themselves.
-        trusted: whether only that counts which no author of a commit may choose.
+        shas_shown: the whole SHAs of the commits that sessions show and git has, by the digits that
+            sessions show, and by the whole SHAs.
+        trusted: whether only evidence counts that no author of a commit can choose.
     """
 
     sessions: Collection[Session]
@@ -74,7 +78,10 @@ class WorkOfAgents:
 
     @cached_property
     def unnamed(self) -> Mapping[str, str]:
-        """The commits of checkpoints that no message names, by the ids of these."""
+        """The SHAs of the commits of checkpoints that no message names, by checkpoint id.
+
+        Empty where only trusted evidence counts.
+        """
         if self.trusted:
             return {}
         return commits_of_unnamed(self.checkpoints, self.sessions, self.history)
@@ -85,7 +92,12 @@ MadeBySession: TypeAlias = tuple[str, SessionCommit]
 
 
 class LostCommit(NamedTuple):
-    """A commit that a session made and git does not have under that name."""
+    """A commit that a session made and that git does not have, or has on no branch any more.
+
+    Attributes:
+        session: the session.
+        made: the commit, as the session shows it.
+    """
 
     session: Session
     made: SessionCommit
@@ -95,21 +107,23 @@ class LostCommit(NamedTuple):
 class AgentCommits:
     """The commits that agents made.
 
-    Each has a name: its SHA; for a commit that git does not have the digits that a transcript
-    shows, or else its checkpoint.
+    Each commit has a name: its SHA; or for a commit that git does not have the digits that a
+    transcript shows, or else the id of its checkpoint.
 
     Attributes:
         commits: the commits by name, those of agents among others.
-        branches: the branches with commits off the trunk, by the SHAs of these.
-        same: what a commit became, by another name that it has or had.
-        dangling: the SHAs of commits that git still has and that no branch has any more.
+        branches: by the SHA of a commit off the trunk, the branch that has it.
+        same: by a name that a commit has or had, or the id of its checkpoint, the name of the
+            commit in ``commits``.
+        dangling: the SHAs of commits that git has and that no branch has any more.
         checkpoints: the ids of the checkpoints that messages in git name.
-        makers: who made each commit of an agent.
-        known_from: the only evidence of a commit that git does not have.
-        by_session: the commits that sessions made, by session.
-        by_sha: those that git has or that became such, with the sessions that made them.
-        times: when each session made such a commit.
-        lost: the others, and those that no branch has any more.
+        makers: by name, who made a commit of an agent.
+        known_from: by the name of a commit that git does not have, the only evidence of it:
+            "transcript", or "checkpoint" and the id.
+        by_session: by session id, the commits that sessions made; those without an id are at "".
+        by_sha: by the SHA of a commit that git has, what sessions made that is it or became it.
+        times: by the name of a commit, when each session made it last.
+        lost: what sessions made here that git does not have, or has on no branch any more.
     """
 
     commits: dict[str, WrittenCommit]
@@ -126,13 +140,13 @@ class AgentCommits:
 
 
 def note_time(times: SessionTimes, name: str, session_id: str, time: int) -> None:
-    """Note the time at which a session named a commit or checkpoint, if it is the last one."""
+    """Note when a session named a commit or checkpoint, unless a later time is noted already."""
     sessions = times.setdefault(name, {})
     sessions[session_id] = max(sessions.get(session_id, time), time)
 
 
 def id_of_session(session: Session) -> str:
-    """Return the id of a session, or "" where only the name of its file is known."""
+    """Return the id of a session, or "" where the id is only the name of one of its files."""
     session_id = session.key[1]
     if any(session_id == file.transcript.name for file in session.files):
         return ""
@@ -140,7 +154,10 @@ def id_of_session(session: Session) -> str:
 
 
 def add_commits_of_sessions(agents: AgentCommits, work: WorkOfAgents) -> None:
-    """Add the commits that sessions made, apart by whether git has them."""
+    """Fill in ``by_session``, ``by_sha``, ``times`` and ``lost`` from what sessions made.
+
+    A commit that is known to belong to another repository does not count as lost.
+    """
     for session in work.sessions:
         session_id = id_of_session(session)
         agents.by_session.setdefault(session_id, []).extend(session.made)
@@ -161,9 +178,9 @@ class _HeldCommit(NamedTuple):
     """A commit that git has on a branch.
 
     Attributes:
-        authored: the author time in ns since 1970.
-        listed: the ids of the sessions in its checkpoints.
-        shown: for each line that shows it, the id of the session and what the line shows.
+        authored: the author time in ns since 1970, at the beginning of its second.
+        listed: the ids of the sessions in the commit's checkpoints.
+        shown: for each line that shows the commit, the id of the session and what the line shows.
     """
 
     authored: int
@@ -173,7 +190,11 @@ class _HeldCommit(NamedTuple):
     def may_be(self, session_id: str, lost: SessionCommit) -> bool:
         """Return whether a lost commit of a session can be what became this one.
 
-        The session alone made this one, at the time of the lost one, and shows no third one.
+        It can where all of these hold:
+
+        - the author time of this one is in the call that made the lost one;
+        - no other session shows this one, and the session shows it or is in its checkpoints;
+        - no other line shows this one as made, not amended, in a call at its author time.
         """
         if not self._is_at(lost):
             return False
@@ -183,16 +204,16 @@ class _HeldCommit(NamedTuple):
         return bool(self.shown) or session_id in self.listed
 
     def _is_at(self, made: SessionCommit) -> bool:
-        """Return whether the author time is between a command and its result."""
+        """Return whether the author time is between a command and its result, both included."""
         # git has whole seconds
         return made.begun - made.begun % NS <= self.authored <= made.time
 
 
 def find_amended(agents: AgentCommits, checkpoint_times: SessionTimes) -> None:
-    """Note which lost commits were amended or rebased to one that git has, where that is certain.
+    """Note in ``same`` which lost commits were amended or rebased to one that git has.
 
-    Whatever an amend changes, the author time stays, which is between the command that made the
-    commit and its result.
+    Only what is certain is noted. An amendment may change anything but the author time, which is
+    between the command that made the commit and its result.
     """
     held: dict[str, _HeldCommit] = {}
     sha_of: dict[SessionCommit, str] = {}
@@ -223,10 +244,10 @@ def _held_as(
     lost: Collection[SessionCommit],
     held: Mapping[str, _HeldCommit],
 ) -> dict[SessionCommit, str]:
-    """Return the SHA under which git has a lost commit now, where only these two fit each other.
+    """Return by lost commit the SHA that git has for it now, where only these two fit each other.
 
     Args:
-        by_session: the commits of sessions, by the ids of these.
+        by_session: the commits of sessions, by the sessions' ids.
         lost: the commits that git does not have, or that no branch has.
         held: the commits that git has on branches, by their SHAs.
     """
@@ -251,7 +272,7 @@ def _held_as(
 
 
 def _amendments(agents: AgentCommits) -> dict[SessionCommit, SessionCommit]:
-    """Return the commits that amend a lost one, each with that: the one before in its session."""
+    """Return each commit that amends a lost one, with the lost one: that before in its session."""
     lost = {commit.made for commit in agents.lost}
     amendments = {}
     for commits in agents.by_session.values():
@@ -262,9 +283,10 @@ def _amendments(agents: AgentCommits) -> dict[SessionCommit, SessionCommit]:
 
 
 def find_by_subject(agents: AgentCommits) -> None:
-    """Note which lost commits are one of the same subject that git has.
+    """Note in ``same`` which lost commits are a commit of the same subject that git has.
 
-    That is so where one session alone made a commit of the subject within a day.
+    That is so where one session alone made such commits within a day of the author time: the lost
+    ones and the commit that git has. Only sessions with work here count.
     """
     lost_by_subject = defaultdict[int, list[MadeBySession]](list)
     for session, lost in agents.lost:
@@ -296,7 +318,10 @@ def find_by_subject(agents: AgentCommits) -> None:
 
 
 def drop_rewritten(agents: AgentCommits, shas_shown: Mapping[str, str]) -> None:
-    """Take commits that no branch has any more for what they became, where that is known."""
+    """Replace commits that no branch has any more by what they became, where that is known.
+
+    Whether or not it is known, they are not lost any more, because git has them.
+    """
     for lost in agents.lost:
         sha = shas_shown.get(lost.made.sha)
         became = agents.same.get(lost.made.sha)
@@ -309,7 +334,11 @@ def drop_rewritten(agents: AgentCommits, shas_shown: Mapping[str, str]) -> None:
 
 
 def add_lost_commits(agents: AgentCommits) -> None:
-    """Add the commits that only transcripts show, each once: of several attempts the last."""
+    """Add the commits that only transcripts show, if files here were edited for them.
+
+    Of several attempts of a session at one subject, each at most a day before the last, only the
+    last counts. Of a commit and its amendment only the amendment counts.
+    """
     amended_to = {}
     for amendment, former in _amendments(agents).items():
         amended_to[former.sha] = amendment.sha
@@ -339,7 +368,10 @@ def add_lost_commits(agents: AgentCommits) -> None:
 
 
 def _edited_before(session: Session, made: SessionCommit) -> bool:
-    """Tell whether a session edited a file of this repository since its commit before this one."""
+    """Return whether a session edited a file here between the commit before and this one.
+
+    The time of the commit before does not count, that of this one does.
+    """
     times = [commit.time for commit in session.made if commit.time < made.time]
     commit_before = max(times, default=0)
     edits: list[tuple[File, int, Edit | FileRemoved]] = []
@@ -354,7 +386,10 @@ def _edited_before(session: Session, made: SessionCommit) -> bool:
 
 
 def _idle_checkpoints(work: WorkOfAgents) -> set[str]:
-    """Return the checkpoints for which sessions edited nothing, as for a question."""
+    """Return the ids of checkpoints for which sessions edited nothing, as for a question.
+
+    Only those count of which a transcript was read.
+    """
     read = set()
     edited = set()
     for session in work.sessions:
@@ -373,7 +408,8 @@ def _idle_checkpoints(work: WorkOfAgents) -> set[str]:
 def add_checkpoints(agents: AgentCommits, work: WorkOfAgents) -> None:
     """Add the checkpoints that no message names: to the commit that each became, or as a commit.
 
-    One for which nothing was edited is left out, unless a session committed just before it.
+    A checkpoint for which nothing was edited is left out, unless a session committed just before
+    the checkpoint or it became a commit. One that does not state its time is left out too.
     """
     idle = _idle_checkpoints(work)
     for name, checkpoint in work.checkpoints.items():
@@ -420,13 +456,14 @@ def add_checkpoints(agents: AgentCommits, work: WorkOfAgents) -> None:
 def _commit_just_before(
     stored: Iterable[tuple[int, str]], by_session: Mapping[str, Sequence[SessionCommit]]
 ) -> SessionCommit | None:
-    """Return the commit that a session made just before it stored a checkpoint, the nearest one.
+    """Return the nearest commit that a session made just before it stored a checkpoint, or None.
 
-    A command that goes on after its one commit, as by a push, may end after the checkpoint.
+    "Just before" is up to a minute before, or up to a second after because clocks differ. A command
+    that goes on after its one commit, as by a push, may also end after the checkpoint.
 
     Args:
-        stored: when sessions stored the checkpoint, and their ids.
-        by_session: the commits of each session.
+        stored: when sessions stored the checkpoint, in ns since 1970, and their ids.
+        by_session: the commits of each session, by its id.
     """
     near = []
     for time, session_id in stored:
@@ -444,7 +481,7 @@ def _commit_just_before(
 def _unseen_commit(
     sha: str, time: int, checkpoints: tuple[str, ...] = ()
 ) -> WrittenCommit:
-    """Return a commit that git does not have, by the time (ns) of its evidence."""
+    """Return a commit that git does not have, with the time of its evidence, in ns since 1970."""
     seconds = time // NS
     day = datetime.datetime.fromtimestamp(seconds, datetime.UTC).date()
     return WrittenCommit(

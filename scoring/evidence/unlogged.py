@@ -28,8 +28,9 @@ class Unlogged(NamedTuple):
     Attributes:
         record: the entry that ``derive`` would write, as far as evidence needs it.
         landing: whether the commit landed.
-        window: the time since the commit of the entry before; None where git does not have it.
-        observed: what was observed in its lines; None while they are looked for.
+        window: the time from the commit before, which is that of the last entry or without an
+            entry, to this one; None where git does not have this commit.
+        observed: what was observed in the commit's lines; None while these are looked for.
     """
 
     record: IterationRecord
@@ -42,8 +43,9 @@ class CommitsWithoutEntry(NamedTuple):
     """The commits of agents that no entry names.
 
     Attributes:
-        unlogged: these commits, the oldest first.
-        became: the name of each commit that sessions show, or of what it became, by its digits.
+        unlogged: these commits, the oldest author time first.
+        became: the name of each commit that sessions show, or of what the commit became, by the
+            digits that sessions show.
     """
 
     unlogged: Sequence[Unlogged]
@@ -102,7 +104,16 @@ def unlogged_commits(
 def _what_became(
     work: WorkOfAgents, agents: AgentCommits, twins: Mapping[str, str]
 ) -> Mapping[str, str]:
-    """Return the name of each commit that sessions show, or of what it became, by its digits."""
+    """Return the name of each commit that sessions show, or of what it became, by its digits.
+
+    A commit that is not known is left out. Where only trusted evidence counts, no commit is taken
+    for another one.
+
+    Args:
+        work: what shows the commits of agents.
+        agents: the commits that agents made.
+        twins: as of :func:`_twins_in_log`.
+    """
     if work.trusted:
         return work.shas_shown
 
@@ -123,12 +134,21 @@ def _twins_in_log(
     named: Collection[str],
     history: AttributedHistory,
 ) -> dict[str, str]:
-    """Return the commits that did not land and of which a commit of the log has the lines.
+    """Return the commits that did not land and that have a twin in the log.
 
-    It has their subject, is at most a day apart, and adds at least 0.9 of the lines that they add.
+    A twin is a commit of the log with the same subject, at most a day apart, that adds at least 0.9
+    of the lines that the other one adds.
+
+    Args:
+        names: the names of the commits that may have a twin.
+        agents: the commits that agents made.
+        landings: whether each commit that git has landed, by name.
+        named: the names of the commits that entries name.
+        history: what git knows.
 
     Returns:
-        The commit of the log by the name of the other one, or "" where several sessions made such.
+        The SHA of the twin by the name of the other commit; "" where commits with the same twin are
+        not all of one session.
     """
     in_log = defaultdict[str, list[WrittenCommit]](list)
     for sha, commit in agents.commits.items():
@@ -188,9 +208,10 @@ def _record_of(iteration: int, name: str, agents: AgentCommits) -> IterationReco
 def named_by_entries(
     records: Iterable[IterationRecord], history: AttributedHistory, agents: AgentCommits
 ) -> dict[str, str]:
-    """Return which entry names a commit, in words, by the name of the commit.
+    """Return by the name of each commit that an entry names which entry does so, in words.
 
-    An entry names a commit by its SHA, by its checkpoint, or by what it was before it landed.
+    An entry names a commit by the SHA, by the checkpoint, or by the commit's name before it landed.
+    Where several entries name a commit, the first one counts.
 
     Args:
         records: the entries.
@@ -228,7 +249,10 @@ def named_by_entries(
 
 
 def _name_of_lost_commit(written_name: str, agents: AgentCommits) -> str:
-    """Return the name of a commit that git does not have, from what an entry writes."""
+    """Return the name of a commit that git does not have, which begins as an entry writes it.
+
+    Where no such commit is known, what the entry writes is returned in lower case.
+    """
     lowered = written_name.lower()
     for name in agents.known_from:
         if name.startswith(lowered):
@@ -237,7 +261,13 @@ def _name_of_lost_commit(written_name: str, agents: AgentCommits) -> str:
 
 
 def _commit_that_it_became(name: str, agents: AgentCommits, is_lost: bool) -> str:
-    """Return the commit that another one became: by amending, rebasing, picking or squashing."""
+    """Return the name of the commit that another one became, or its own name where none is known.
+
+    Args:
+        name: the name of the other commit.
+        agents: the commits that agents made.
+        is_lost: whether git lacks the other commit. Then a beginning of its name counts too.
+    """
     became = agents.same.get(name)
     if became:
         return became
