@@ -22,9 +22,9 @@ from scoring.evidence.transcripts.streams import (
     File,
     Session,
     SessionCommit,
-    calls_that_work,
     commits_shown,
 )
+from scoring.evidence.transcripts.working_calls import calls_that_work
 from scoring.text import composed, trim
 
 from .commits_by_listing import commits_by_listing

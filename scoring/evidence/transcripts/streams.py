@@ -6,7 +6,7 @@ its lines by these numbers, in the order of time.
 """
 
 from array import array
-from bisect import bisect_left, bisect_right
+from bisect import bisect_right
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
@@ -15,7 +15,7 @@ from typing import NamedTuple, TypeAlias
 
 from .counter import CountedHarness
 from .edits import WrittenFile
-from .events import ChatText, CommitMade, FileEvent, WorkCall
+from .events import ChatText, CommitMade, FileEvent
 from .facts import NS_MAX
 from .transcript_events import EventKind, TranscriptEvents
 from .transcript_files import TranscriptFile
@@ -388,40 +388,6 @@ def _commits_of(session: Session) -> list[SessionCommit]:
             begun, amends = calls[event.call]
             late[commit.line, commit.sha] = commit._replace(begun=begun, amends=amends)
     return list((late | made).values())
-
-
-def calls_that_work(session: Session) -> list[SessionCommit]:
-    """Return a session's calls that edit or run something, by time, as commits without a SHA.
-
-    A call is left out if a command that makes commits began while it ran, both ends included.
-    """
-    commits_begun = [made.begun for made in (*session.made, *session.quiet)]
-    for file, index, commit in session.events(CommitMade):
-        if not commit.sha:
-            commits_begun.append(file.times[index])  # it may have no result
-    commits_begun.sort()
-
-    calls: set[SessionCommit] = set()
-    for file, index, event in session.events(WorkCall):
-        time = file.times[index]
-        begun = file.times[file.at(event.called_at, index)]
-        first = bisect_left(commits_begun, begun)
-        if first < len(commits_begun) and commits_begun[first] <= time:
-            continue
-
-        call = SessionCommit(
-            time=time,
-            line=file.ids[index],
-            sha="",
-            subject=0,
-            begun=begun,
-            amends=False,
-            folder="",
-            is_outside=False,
-            shown=(),
-        )
-        calls.add(call)
-    return sorted(calls)
 
 
 def user_times(files: Iterable[File]) -> list[int]:
