@@ -318,7 +318,7 @@ def _indent_of_blocks(block: CollectionNode) -> int:
 
 
 def _last_node(node: CollectionNode) -> WrittenNode:
-    """Return the last value of a block or list that is not empty, or the last key before an alias.
+    """Return the last value of a block or list, or the last key if its value is an alias.
 
     Raises:
         YamlError: the last item of a list is an alias.
