@@ -308,7 +308,7 @@ def _session(
     """
     # In order: full.jsonl, full.jsonl.001 and so on
     names = [name for name in folder if name.startswith(NEW_TRANSCRIPT_PREFIX)]
-    names.sort(key=_number_of_part)
+    names.sort(key=_number_of_file)
     if not names and OLD_TRANSCRIPT_NAME in folder:
         names = [OLD_TRANSCRIPT_NAME]
     blobs = tuple(folder[name] for name in names)
@@ -336,7 +336,7 @@ def _session(
     )
 
 
-def _number_of_part(name: str) -> int:
+def _number_of_file(name: str) -> int:
     """Return the number of a file of a transcript: 1 of ``full.jsonl.001``, 0 of ``full.jsonl``."""
     number = name.removeprefix("full.jsonl").removeprefix(".")
     return int(number or 0)

@@ -12,7 +12,7 @@ from .agents import NO_AGENTS, CommitAgents, Identity, agents_of
 from .changes import CommitPair, ask_about_commits, changes, net_changes
 from .checkpoints import checkpoint_ids
 from .history import TrunkHistory
-from .holders import PLACE, Holder, commits_held, own_changes
+from .holders import REF_PREFIX, Holder, commits_held, own_changes
 from .patches import FileLine, hashes_added
 from .starter import as_lines, as_text
 from .walk import Commit
@@ -127,7 +127,7 @@ class CommitHistory(TrunkHistory):
 
         holders = []
         for ref, tip in tips.items():
-            name = PLACE.sub("", ref)
+            name = REF_PREFIX.sub("", ref)
             holders.append(Holder(name, tip))
         held = commits_held(self.repository, holders, self.trunk.commit)
 

@@ -16,7 +16,7 @@ from .patches import FilePatch, Hunk, Patch
 
 _NEW_LINE = -1  # in a merge: a line that is new to one parent and counts
 _NEW_BLANK = -2  # in a merge: a line that is new to one parent and does not count
-# files of a commit, gone or new, among which split files are looked for
+# renamed files of a commit, and new ones, among which split files are looked for
 _MOST_SPLITS = 100
 
 

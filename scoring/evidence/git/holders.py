@@ -35,7 +35,7 @@ _RELEASE_LINE = re.compile(
     re.IGNORECASE,
 )
 _BRANCH_OR_TAG = re.compile("refs/(?:heads|tags|remotes)/")
-PLACE = re.compile("refs/(?:heads|tags|remotes/[^/]+)/")
+REF_PREFIX = re.compile("refs/(?:heads|tags|remotes/[^/]+)/")
 """What comes before the name of a branch or tag in its full name, with the name of its remote."""
 
 
@@ -65,11 +65,11 @@ def _release_holders(branches: Branches, trunk: str) -> list[Holder]:
     of_this_remote = branches.of_remote("")
     holders = []
     for tag, sha in branches.repository.tags.items():
-        name = PLACE.sub("", tag)
+        name = REF_PREFIX.sub("", tag)
         holders.append(Holder(name, sha, _VERSION_TAG.fullmatch(name) is not None))
 
     for ref, sha in sorted(branches.tips.items()):
-        name = PLACE.sub("", ref)
+        name = REF_PREFIX.sub("", ref)
         is_release = _RELEASE_LINE.fullmatch(name) is not None
         is_default = ref in branches.targets.values() or name in USUAL_NAMES
         is_elsewhere = ref.startswith("refs/remotes/") and not ref.startswith(

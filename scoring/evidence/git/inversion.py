@@ -23,7 +23,7 @@ HALF = 0.5
 class Inversion(NamedTuple):
     """How much of a work's lines another commit inverts.
 
-    Only lines that say something count, in files that count.
+    Only significant lines count, in files that count.
 
     Attributes:
         added: how many lines the work added.
@@ -101,7 +101,7 @@ class _ChangedLines(NamedTuple):
 
 
 def _changed_lines(patch: Patch, counts: Counts = _everything) -> _ChangedLines:
-    """Return the lines that a patch changes and that say something, in files that count."""
+    """Return the significant lines that a patch changes, in files that count."""
     lines = _ChangedLines({}, {})
     for file in patch:
         added = Counter(file.added())

@@ -243,10 +243,10 @@ class AttributedLandings(Landings):
         weighed = dict(self._decided)
         for sha, before in self._asked.items():
             weighed[sha] = self._by_lines(sha, before)
-        self._doubt_earlier_parts(weighed)
+        self._doubt_earlier_commits(weighed)
         return weighed
 
-    def _doubt_earlier_parts(self, weighed: LandingBySha) -> None:
+    def _doubt_earlier_commits(self, weighed: LandingBySha) -> None:
         """Make unknown what did not land where a later commit landed, at least in part.
 
         The later commit contains the earlier one and may have rewritten its lines.

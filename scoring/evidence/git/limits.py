@@ -28,7 +28,7 @@ SECONDS_TO_LOSE = 10
 MOST_FAILURES = 16
 """How many single questions may fail before all further ones stay unanswered."""
 
-_MEMORY_PER_BYTE = 4  # that git takes to read a history, for each byte of a pack
+_MEMORY_PER_BYTE = 4  # bytes that git takes to read a history, for each byte of a pack
 
 Question = TypeVar("Question")
 Reply = TypeVar("Reply")

@@ -24,7 +24,7 @@ from .patches import FilePatch, Patch, read_added_text, read_patches
 from .repository import GitRepository
 from .starter import Git, as_lines
 
-_CHUNK = 512  # commits that are looked up, and read, at once
+_CHUNK = 512  # commits that are looked up, and read, in one go
 _MOST_HELD = 48 << 20  # bytes of patches that are held in memory
 # bytes of a commit's lines; what is larger is read again each time
 _MOST_KEPT = 16 << 20

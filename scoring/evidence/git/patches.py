@@ -26,8 +26,8 @@ FileLine = tuple[str, int]
 _MOST_LINES = 1_000_000  # that a commit may add and remove
 _LONG = 100  # bytes of text, above which a line is known by its digest
 _MOST_HELD = 1000  # bytes of a line that is held together with its key
-_SHORT = 2  # characters; a line with no more than these, such as "}", says nothing
-_LEAST_TELLING: Final = 1 << 32  # keys below this are of lines that say nothing
+_SHORT = 2  # characters; a line with no more, such as "}", is not significant
+_LEAST_TELLING: Final = 1 << 32  # keys below this are of lines that are not significant
 
 _HEADER = re.compile(rb"[0-9a-f]{40}|[0-9a-f]{64}")
 _HUNK = re.compile(rb"@@ -(\d+)(?:,(\d+))? \+(\d+)(?:,(\d+))? @@")
@@ -40,7 +40,7 @@ _JSON_STRING = re.compile(rb'\s*("(?:[^"\\]|\\.)*)\\n",?\s*')
 def bare_text(line: bytes) -> bytes:
     """Return a line without white space, or the digest of that if it is long.
 
-    Return b"" for a line that says nothing: one of at most two characters. A string of JSON that
+    Return b"" for a line of at most two characters, which is not significant. A string of JSON that
     ends with a line break counts as the line of text in it, as in the cells of notebooks.
     """
     if b'\\n"' in line[-6:]:
@@ -60,7 +60,7 @@ def bare_text(line: bytes) -> bytes:
 
 
 def line_hash(line: bytes) -> int:
-    """Return 32 bits of a line that says something, or 0 for any other line.
+    """Return the hash of a significant line, 32 bits and never 0, or 0 for any other line.
 
     Lines that differ only in white space have the same hash.
     """
@@ -70,7 +70,7 @@ def line_hash(line: bytes) -> int:
 def line_key(line: bytes) -> int:
     """Return the key of a line: 64 bits, of which the upper half is its :func:`line_hash`.
 
-    The key of a blank line is 0. The key of another line that says nothing is from 1 to 2^32 - 1.
+    The key of a blank line is 0. That of another line that is not significant is below 2^32.
     """
     if len(line) > _MOST_HELD:
         return _key_of(line)
@@ -91,7 +91,7 @@ _key_of_short = lru_cache(1 << 15)(_key_of)  # agents write many lines again
 
 
 def tells(key: int) -> bool:
-    """Return whether the line of a key says something."""
+    """Return whether the line of a key is significant."""
     return key >= _LEAST_TELLING
 
 
@@ -153,12 +153,12 @@ class FilePatch(msgspec.Struct, array_like=True):
         return self.old_blob == self.new_blob
 
     def added(self) -> Iterator[int]:
-        """Yield the keys of the lines added that say something."""
+        """Yield the keys of the significant lines that are added."""
         for hunk in self.hunks:
             yield from filter(tells, hunk.added)
 
     def removed(self) -> Iterator[int]:
-        """Yield the keys of the lines removed that say something."""
+        """Yield the keys of the significant lines that are removed."""
         for hunk in self.hunks:
             yield from filter(tells, hunk.removed)
 
@@ -168,11 +168,11 @@ Patch = list[FilePatch]
 
 
 def lines_changed(patch: Patch, *, removed: bool = False) -> Counter[FileLine]:
-    """Count the lines that a patch adds and that say something, by path and key.
+    """Count the significant lines that a patch adds, by path and key.
 
     Args:
         patch: the patch.
-        removed: whether to count the lines that it removes instead, by old path and key.
+        removed: whether to count those that it removes instead, by old path and key.
     """
     lines = Counter[FileLine]()
     for file in patch:
@@ -184,13 +184,13 @@ def lines_changed(patch: Patch, *, removed: bool = False) -> Counter[FileLine]:
 
 
 def hashes_added(patch: Patch, *, is_strict: bool = False) -> Counter[FileLine]:
-    """Count the lines that a patch adds and that say something, by path and :func:`line_hash`.
+    """Count the significant lines that a patch adds, by path and :func:`line_hash`.
 
     Args:
         patch: the patch.
-        is_strict: whether lines that say nothing, without blank ones, count too where a file gets
-            more of them than of others, since code can be written in lines of two characters. All
-            of them are under the hash 0.
+        is_strict: whether other lines, without blank ones, count too where a file gets more of them
+            than significant ones, since code can be written in lines of two characters. All of
+            them are under the hash 0.
     """
     hashes = Counter[FileLine]()
     for file in patch:

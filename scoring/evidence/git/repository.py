@@ -38,7 +38,7 @@ SEARCH_TIMEOUT = 5
 COMMITS_AS_MADE = {"GIT_NO_REPLACE_OBJECTS": "1", "GIT_GRAFT_FILE": "/dev/null/none"}
 """Variables for git by which it reads commits as they were made, without replacements or grafts."""
 
-_MOST_GIVEN_UP = 100  # names at which git gives up before the rest stays unresolved
+_MOST_GIVEN_UP = 100  # names at which git gives up, after which no others are resolved
 
 _OPENING_QUESTION = (
     "rev-parse",
