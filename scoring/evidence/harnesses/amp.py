@@ -134,7 +134,7 @@ def _ends_of_tools(traces: list[Any]) -> dict[int, int]:
 
 
 class Amp(Harness):
-    """See :class:`~scoring.evidence.harnesses.harness.Harness`."""
+    """Describes Amp: its files and folders, and what shows that it wrote a line."""
 
     name = "amp"
     keys = frozenset(("v", "id", "messages"))

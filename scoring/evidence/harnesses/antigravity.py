@@ -179,7 +179,7 @@ def _tokens_of(line: PlainData, measured: Any) -> Tokens:
 
 
 class Antigravity(Harness):
-    """See :class:`~scoring.evidence.harnesses.harness.Harness`."""
+    """Describes Google Antigravity: its files and folders, and what shows that it wrote a line."""
 
     name = "antigravity"
     files = (

@@ -128,7 +128,7 @@ class AtifReader(ToolReader):
 
 
 class Atif(Harness):
-    """See :class:`~scoring.evidence.harnesses.harness.Harness`."""
+    """Describes ATIF, the form of Harbor's jobs: its files, and what shows that a text has it."""
 
     name = "atif"
     files = (FileNames("trajectory*.json", "document"),)

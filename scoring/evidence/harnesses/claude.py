@@ -76,7 +76,7 @@ _BOOKKEEPING = names(
 
 
 class ClaudeReader(ToolReader):
-    """See :class:`~scoring.evidence.harnesses.json_reader.JsonReader`."""
+    """Reads a transcript of Claude Code or Cowork. Each line is an event of its own."""
 
     tools = ToolNames(
         "Bash",
@@ -251,7 +251,7 @@ class ClaudeReader(ToolReader):
 
 
 class ClaudeCode(Harness):
-    """See :class:`~scoring.evidence.harnesses.harness.Harness`."""
+    """Describes Claude Code: its files, folders and hook, and what shows that it wrote a line."""
 
     name = "claude"
     hook = Hook(

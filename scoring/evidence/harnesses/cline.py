@@ -165,7 +165,7 @@ def _printed(result: PlainData) -> str:
 
 
 class Cline(Harness):
-    """See :class:`~scoring.evidence.harnesses.harness.Harness`."""
+    """Describes Cline: its files and folders, and what shows that it wrote a line."""
 
     name = "cline"
     files = (FileNames(f"*{_ENDING}", "store"),)

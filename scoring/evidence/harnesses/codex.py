@@ -64,7 +64,7 @@ _info_decoder = msgspec.json.Decoder(CodexInfo | None)
 
 
 class CodexReader(CodexCalls):
-    """See :class:`~scoring.evidence.harnesses.json_reader.JsonReader`."""
+    """Reads a rollout of Codex. Each line is an event of its own, with a payload."""
 
     decoder = msgspec.json.Decoder(CodexLine)
     goes_on = True
@@ -279,7 +279,7 @@ def _numbers_of(usage: CodexUsage | None) -> TokenNumbers | None:
 
 
 class Codex(Harness):
-    """See :class:`~scoring.evidence.harnesses.harness.Harness`."""
+    """Describes Codex: its files, folders and hook, and what shows that it wrote a line."""
 
     name = "codex"
     hook = Hook(".codex/hooks.json", "CODEX_HOME", "hooks.json", quiet=False)

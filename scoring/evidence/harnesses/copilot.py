@@ -296,7 +296,7 @@ class CopilotReader(ToolReader):
 
 
 class CopilotCli(Harness):
-    """See :class:`~scoring.evidence.harnesses.harness.Harness`."""
+    """Describes Copilot CLI: its files, folders and hook, and what shows that it wrote a line."""
 
     name = "copilot"
     hook = Hook(

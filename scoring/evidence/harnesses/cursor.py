@@ -129,7 +129,7 @@ def _time_in(text: str) -> int | None:
 
 
 class Cursor(Harness):
-    """See :class:`~scoring.evidence.harnesses.harness.Harness`."""
+    """Describes Cursor: its files, folders and hook, and what shows that it wrote a line."""
 
     name = "cursor"
     hook = Hook(

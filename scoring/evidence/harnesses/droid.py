@@ -121,7 +121,7 @@ class DroidReader(ToolReader):
 
 
 class Droid(Harness):
-    """See :class:`~scoring.evidence.harnesses.harness.Harness`."""
+    """Describes Factory Droid: its files, folders and hook, and what shows that it wrote a line."""
 
     name = "droid"
     hook = Hook(

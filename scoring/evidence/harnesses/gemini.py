@@ -263,7 +263,7 @@ def answer_of(result: Any) -> str:
 
 
 class GeminiCli(Harness):
-    """See :class:`~scoring.evidence.harnesses.harness.Harness`."""
+    """Describes Gemini CLI: its files, folders and hook, and what shows that it wrote a line."""
 
     name = "gemini"
     keys = frozenset(("projectHash", "sessionId"))

@@ -189,7 +189,7 @@ class GooseReader(ToolReader):
 
 
 class Goose(Harness):
-    """See :class:`~scoring.evidence.harnesses.harness.Harness`.
+    """Describes Goose: its files and folders, and what shows that it wrote a line.
 
     It must come before OpenCode in the table, since OpenCode has a pattern that fits its files.
     """

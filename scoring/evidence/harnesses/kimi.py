@@ -118,7 +118,7 @@ class KimiReader(ToolReader):
 
 
 class KimiCode(Harness):
-    """See :class:`~scoring.evidence.harnesses.harness.Harness`."""
+    """Describes Kimi Code: its files and folders, and what shows that it wrote a line."""
 
     name = "kimi-code"
     files = (FileNames("wire.jsonl", "store", "sessions/wd_*/*/agents/*"),)

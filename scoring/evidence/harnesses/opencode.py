@@ -248,7 +248,7 @@ def _tokens_of(tokens: Any) -> Tokens:
 
 
 class OpenCode(Harness):
-    """See :class:`~scoring.evidence.harnesses.harness.Harness`."""
+    """Describes OpenCode: its files and folders, and what shows that it wrote a line."""
 
     name = "opencode"
     keys = frozenset(("info", "messages"))  # of the document that ``export`` prints

@@ -133,7 +133,7 @@ class PiReader(ToolReader):
 
 
 class Pi(Harness):
-    """See :class:`~scoring.evidence.harnesses.harness.Harness`."""
+    """Describes Pi: its files and folders, and what shows that it wrote a line."""
 
     name = "pi"
     reader = PiReader

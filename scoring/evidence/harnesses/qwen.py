@@ -145,7 +145,7 @@ class QwenReader(GeminiReader):
 
 
 class QwenCode(Harness):
-    """See :class:`~scoring.evidence.harnesses.harness.Harness`."""
+    """Describes Qwen Code: its files, folders and hook, and what shows that it wrote a line."""
 
     name = "qwen"
     # Versions differ in the unit of the time limit, so the hook has none.

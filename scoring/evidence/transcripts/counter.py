@@ -1,4 +1,4 @@
-"""How the events of a harness are counted: what :mod:`counting` needs of one."""
+"""How the events of a harness are counted: what :mod:`counting` needs of a harness."""
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple, TypeAlias

@@ -16,7 +16,7 @@ from scoring.evidence.git.patches import line_hash
 from .events import TEXT_LIMIT, Hashes
 
 WORD_HASH: Final = 1 << 32
-"""Hashes from here on are of words, and those below it of lines."""
+"""The least hash of a word. Hashes of lines are below it."""
 
 PATHS_OF_A_CALL = 240
 """How many paths are kept of one call."""
@@ -56,7 +56,7 @@ _LINE_NUMBER = re.compile(r"^ *\d+(?:→|\t)", re.MULTILINE)
 
 
 def path_in(folder: str, path: str) -> str:
-    """Return a path as it is seen from where ``folder`` begins: joined to the folder and tidied.
+    """Return where a path leads that begins in ``folder``, without ``.`` and ``..`` in it.
 
     An absolute path does not get the folder. Paths of Windows get slashes for backslashes.
     """
@@ -83,7 +83,7 @@ class WrittenFile(NamedTuple):
 
     Attributes:
         folder: the folder in which the session worked; "": not known.
-        path: the path that it wrote.
+        path: the path that the session wrote, as it spelled it.
     """
 
     folder: str
@@ -152,7 +152,7 @@ def word_hashes(text: str) -> set[int]:
 
 
 def is_word(line_or_word: int) -> bool:
-    """Return whether a hash is that of a word, added or taken away."""
+    """Return whether a hash, positive or negative, is that of a word."""
     return abs(line_or_word) >= WORD_HASH
 
 

@@ -29,8 +29,8 @@ class TestsSeen(Frozen):
         failed_tests: how many tests failed in the last run; None: not stated.
         reviewing: how many runs are of sub-agents that edited no code, which do not vote.
         no_verdict: how many runs have no verdict.
-        newly_failed: whether the last run failed where one of the same command had passed, and
-            code was edited in between, after which no run passed.
+        newly_failed: whether the last run failed, an earlier run of the same command had passed,
+            code was edited in between, and no run passed after that edit.
     """
 
     __test__ = False  # pytest takes a class of this name for tests
@@ -94,10 +94,10 @@ class SeenAt(NamedTuple):
     """Where something was seen.
 
     Attributes:
-        what: what it is, in a few words.
+        what: what was seen, in a few words.
         path: the transcript.
         line: the number of the line, from 1.
-        kind: what it is evidence of.
+        kind: what was seen: the commit, a test run or a correction.
     """
 
     what: str
@@ -114,7 +114,7 @@ class ClaimSeen(NamedTuple):
     """A claim of the agent in words.
 
     Attributes:
-        kind: what it claims.
+        kind: what the agent claims.
         result: what the last run of tests before the claim says of the claim; None: not known.
         path: the transcript.
         line: the number of the line, from 1.
@@ -171,7 +171,7 @@ class Observed(Frozen):
             over responses.
         checkpoints: the ids of the checkpoints that its commit names, whether they are here or
             not.
-        lines: where its lines are.
+        lines: where its lines are, by transcript.
         work: how the work went.
         by_agents: the share of the lines of its commit that edits here wrote, above 0 and at most
             1; None: not known.
@@ -181,7 +181,8 @@ class Observed(Frozen):
             since the first line of the iteration.
         failed_calls: how many calls failed; None: not stated of any call.
         documents: whether its commit changed nothing but documents, against its first parent.
-        stated: the harness and the model that its commit and its checkpoints state.
+        stated: the harness and the model that the commit and the checkpoints of the iteration
+            state.
     """
 
     method: Method | None = None

@@ -381,7 +381,7 @@ class Observations:
         self._events[event_type].append(event_type(*self._place, **fields))
 
     def _open(self, call: str | None) -> OpenCall:
-        """Begin a call. One with an id that came before is begun as ended, so it says nothing."""
+        """Begin a call. A call with an id that came before is begun as ended: it adds nothing."""
         self._has_worked = True
         self._idle = False
         self._is_stopped = False

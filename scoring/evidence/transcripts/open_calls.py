@@ -1,4 +1,4 @@
-"""Calls of tools that wait for their results: what they do, and the events that it becomes."""
+"""Calls of tools that wait for their results, and the events that become of what they do."""
 
 import posixpath
 from collections.abc import Callable, Collection, Iterable, Sequence
@@ -203,7 +203,7 @@ class OpenCall:
         )
 
     def commit_without_sha(self, place: EventPlace) -> CommitMade:
-        """Return the commit that the call may have made without printing it, in a line."""
+        """Return the commit that the call may have made and did not print, in a line."""
         return CommitMade(
             *place,
             call=self.key,

@@ -65,7 +65,7 @@ def opened(path: Path, warn: Warn) -> Iterator[int | None]:
 
 
 def chunks(fd: int, end: int) -> Iterator[bytes]:
-    """Yield a file up to before an offset, or to its end, a block at a time.
+    """Yield the bytes of a file before an offset, a block at a time.
 
     Raises:
         OSError: the file cannot be read.

@@ -51,7 +51,7 @@ class SessionCommit(NamedTuple):
 
 
 class File:
-    """A transcript as far as one harness wrote it, or what it holds of one session.
+    """The lines of a transcript that one harness wrote, all of them or those of one session.
 
     Its lines have an index, in the order of their numbers in the file. The arrays say more about
     the line of each index.
@@ -120,7 +120,7 @@ class File:
 
     @property
     def key(self) -> SessionKey:
-        """The key of the session that wrote to it last, and has all of its lines."""
+        """The key of the session that wrote to the file last, and has all of its lines."""
         return (self.harness.name, self.owner)
 
     @property
