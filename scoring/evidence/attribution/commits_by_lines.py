@@ -227,10 +227,17 @@ def _commit_with(
 def add_quiet_commits(sessions: Collection[Session], git: AttributedHistory) -> None:
     """Add to sessions the commits that their calls made and did not print.
 
-    Such a commit has an author time between the call and its result, in whole seconds, and at
-    least 0.9 of the lines that it adds, and three of them, are lines that the session wrote. Any
-    call that edits or runs something may have made it, as by a hook. Or the call, or the next
-    command, shows its SHA, and it was committed in that time.
+    A commit counts as made by a call in either case:
+
+    - no session shows it, its author time is between the call and its result (in whole seconds), it
+      adds at least three significant lines, and the session wrote at least 0.9 of these up to the
+      result. Any call that edits or runs something may have made such a commit, as by a hook;
+    - the call makes commits, the call or the next command shows its SHA, and its committer time is
+      between the call and its result.
+
+    Args:
+        sessions: all sessions. Their ``made`` stays sorted by time.
+        git: the history of the repository.
     """
     quiet: list[tuple[Session, SessionCommit]] = []
     for session in sessions:
@@ -270,9 +277,10 @@ def add_quiet_commits(sessions: Collection[Session], git: AttributedHistory) -> 
 def _authored_in_calls(
     session: Session, git: AttributedHistory
 ) -> Iterator[tuple[str, list[SessionCommit]]]:
-    """Yield the commits with an author time in calls of a session, each with these calls.
+    """Yield the SHAs of commits with an author time in calls of a session, each with these calls.
 
-    At the time of a command that makes commits, which may be amended later, no other call counts.
+    A call that makes commits and printed none comes first. At the time of any call that makes
+    commits no other call counts, since its commit may be amended later.
     """
     of_commands = _CallsByEnd(session.quiet)
     of_shown = _CallsByEnd(session.made)
@@ -303,13 +311,16 @@ class _CallsByEnd:
 
     @property
     def seconds(self) -> Iterable[int]:
-        """The first second of the calls, and the last one."""
+        """The second in which the first call began and that in which the last ended, or nothing."""
         if self._calls:
             return self._earliest[0], self._calls[-1].time // NS
         return ()
 
     def during(self, second: int) -> Iterator[SessionCommit]:
-        """Yield the calls that lasted at a second."""
+        """Yield the calls that went on in a second since 1970, by when they ended.
+
+        The seconds in which a call began and ended count.
+        """
         first = bisect_left(self._calls, second * NS, key=attrgetter("time"))
         for number in range(first, len(self._calls)):
             if self._earliest[number] > second:
@@ -321,7 +332,15 @@ class _CallsByEnd:
 def _first_after(
     session: Session, calls: Iterable[SessionCommit], added: Mapping[FileLine, int]
 ) -> SessionCommit | None:
-    """Return the first of some calls until which a session wrote the lines that a commit adds."""
+    """Return the first call by the end of which a session had written the lines of a commit.
+
+    That is at least 0.9 of the lines that the commit adds. None where no call is late enough.
+
+    Args:
+        session: the session.
+        calls: calls of the session, by when they ended.
+        added: how often the commit adds each significant line.
+    """
     for call in calls:
         written = _written_until(session, call.time, {name for name, _ in added})
         if (least_share(added, [written]) or 0) >= SAME_PATCH:
@@ -332,7 +351,12 @@ def _first_after(
 def _add_shown(
     quiet: Iterable[tuple[Session, SessionCommit]], git: AttributedHistory
 ) -> None:
-    """Add to sessions the commits that are shown after calls and were committed in them."""
+    """Add to sessions the commits that calls or the commands after show and that calls committed.
+
+    Args:
+        quiet: calls that make commits and printed none, each with its session.
+        git: the history of the repository.
+    """
     shas = git.repository.resolve_digits(
         {digits for _, call in quiet for digits in call.shown}
     )
@@ -350,9 +374,12 @@ def _add_shown(
 
 
 def _written_until(session: Session, time: int, names: Collection[str]) -> WrittenLines:
-    """Return the lines that a session wrote up to a time and that were left then.
+    """Return the lines that a session wrote up to a time and that were still there then.
 
-    Only files count that have the last part of some names.
+    Args:
+        session: the session.
+        time: the time in ns since 1970, which counts.
+        names: paths. Only files count that have the last part of one of these.
     """
     last_parts = {composed(posixpath.basename(name)) for name in names}
     changes: dict[tuple[int, int], tuple[WrittenFile, Sequence[int]]] = {}
@@ -367,5 +394,5 @@ def _written_until(session: Session, time: int, names: Collection[str]) -> Writt
 
 
 def _commit_of(call: SessionCommit, commit: Commit | WrittenCommit) -> SessionCommit:
-    """Return a call that printed no commit with the one that it made, as if it had printed that."""
+    """Return a call that printed no commit, as if it had printed the commit that it made."""
     return call._replace(sha=commit.sha[:15], subject=key_of(trim(commit.subject)))

@@ -15,7 +15,7 @@ from scoring.evidence.transcripts.facts import NS
 from scoring.evidence.transcripts.streams import File, Session
 
 _HORIZON = 14 * 86_400
-"""How many seconds after the last edit a commit may be made that has it."""
+"""How many seconds after the last edit a commit with that edit may be authored."""
 
 
 class _Edited(NamedTuple):
@@ -23,9 +23,10 @@ class _Edited(NamedTuple):
 
     Attributes:
         checkpoint_id: the id of the checkpoint.
-        session_ids: the ids of its sessions.
-        paths: the absolute paths of the files.
-        until: when the last of them was edited, in seconds since 1970.
+        session_ids: the ids of the checkpoint's sessions, at least one.
+        paths: the absolute paths of the edited files; and of files that the checkpoint says were
+            touched, the path in the repository after a slash.
+        until: when the last of these files was edited, in whole seconds since 1970.
     """
 
     checkpoint_id: str
@@ -34,16 +35,21 @@ class _Edited(NamedTuple):
     until: int
 
     def is_listed(self, listed_by: Mapping[str, frozenset[str]], sha: str) -> bool:
-        """Return whether a commit lists all of the sessions."""
+        """Return whether the checkpoints of a commit list all of these sessions.
+
+        Args:
+            listed_by: by SHA, the ids of the sessions that the commit's checkpoints list.
+            sha: the SHA of the commit.
+        """
         return self.session_ids <= listed_by.get(sha, frozenset())
 
     def are_in(self, names: Iterable[str]) -> bool:
-        """Return whether all files are among those with some names."""
+        """Return whether all edited files are among those with some names."""
         tails = tuple(f"/{name}" for name in names)
         return all(path.endswith(tails) for path in self.paths)
 
     def is_one_in(self, names: Iterable[str]) -> bool:
-        """Return whether one of the files is among those with some names."""
+        """Return whether any edited file is among those with some names."""
         tails = tuple(f"/{name}" for name in names)
         return any(path.endswith(tails) for path in self.paths)
 
@@ -54,10 +60,14 @@ def commits_by_listing(
     sessions: Iterable[Session],
     git: AttributedHistory,
 ) -> dict[str, str]:
-    """Return the SHAs of the commits that have what was edited for checkpoints, by their ids.
+    """Return the SHAs of the commits that have what was edited for checkpoints, by checkpoint id.
 
-    That is the first commit after the last edit that changed one of the files, where it changed
-    all of them, and its own checkpoints list all sessions of the checkpoint.
+    That is the first commit, authored from the last edit on, that changed one of the edited files.
+    It counts only where all of these hold:
+
+    - it changed all of the edited files;
+    - the checkpoints that its message names list all sessions of the checkpoint in question;
+    - no session of that shows that it made another commit in between.
 
     Args:
         unnamed: checkpoints that no message names.
@@ -95,7 +105,10 @@ def commits_by_listing(
 def _sessions_listed_by_commits(
     checkpoints: Mapping[str, Checkpoint], git: AttributedHistory
 ) -> dict[str, frozenset[str]]:
-    """Return the ids of the sessions in the checkpoints that each commit names, by its SHA."""
+    """Return by SHA the ids of the sessions that the checkpoints of the commit list.
+
+    A merge has none, and a commit without any is left out.
+    """
     listed_by = {}
     for sha, commit in git.commits.items():
         session_ids: set[str] = set()
@@ -109,7 +122,15 @@ def _sessions_listed_by_commits(
 
 
 def _edited_for(checkpoint: Checkpoint, files: Sequence[File]) -> _Edited | None:
-    """Return what sessions edited for a checkpoint; None where that is not known, or nothing."""
+    """Return what sessions edited for a checkpoint, or None where they edited nothing.
+
+    None also where it is not certain what they edited: a transcript of a session or of a sub-agent
+    is not here. Files that are private or temporary do not count.
+
+    Args:
+        checkpoint: the checkpoint.
+        files: the transcripts that the checkpoint holds and that were read.
+    """
     session_ids = frozenset(session.session_id for session in checkpoint.sessions)
     if not session_ids or not session_ids <= {file.owner for file in files}:
         return None
@@ -144,9 +165,10 @@ def _up_to_last_listing(
     listed_by: Mapping[str, frozenset[str]],
     git: AttributedHistory,
 ) -> list[str]:
-    """Return the commits after the edits, in order, up to the last that lists the sessions.
+    """Return the commits authored from the last edit on, up to the last that lists the sessions.
 
-    A commit that was picked or rebased keeps its author time: that of the trunk comes first.
+    They are sorted by author time; at one time a commit of the trunk comes first, because a commit
+    that was picked or rebased keeps its author time. Merges are left out.
     """
     shas = [
         sha
@@ -165,7 +187,10 @@ def _first_with(
     listed_by: Mapping[str, frozenset[str]],
     files: Mapping[str, Collection[str]],
 ) -> str:
-    """Return the first commit that changed what was edited, or "" where it may be another one."""
+    """Return the first commit that changed an edited file, or "" where it is not certainly the one.
+
+    It is where it changed all edited files and lists all sessions.
+    """
     for sha in shas:
         names = files.get(sha, ())
         if edited.is_one_in(names):
@@ -180,7 +205,17 @@ def _is_committed_before(
     commits_of: Mapping[str, Iterable[tuple[int, str]]],
     git: AttributedHistory,
 ) -> bool:
-    """Return whether a session shows that it made another commit between the edits and one."""
+    """Return whether a session shows that it made another commit between the edits and a commit.
+
+    Both ends count: the second of the last edit, and the author time of the commit.
+
+    Args:
+        edited: what was edited.
+        sha: the SHA of the commit.
+        commits_of: by session id, when the session made each commit, in seconds since 1970, and the
+            digits of its SHA.
+        git: the history of the repository.
+    """
     authored = git.commits[sha].authored or 0
     for session_id in edited.session_ids:
         for time, digits in commits_of.get(session_id, ()):
