@@ -124,7 +124,7 @@ def compare(
 
     Where git fails at a pair, it is asked again about the pairs that follow. It is asked no more
 
-    - when it has failed :data:`MOST_FAILURES` times in a row, as where all files are elsewhere;
+    - when it has failed :data:`MOST_FAILURES` times in a row, as in a partial clone without files;
     - when it has no more time to lose (:attr:`GitTime.is_used_up`);
     - about a pair at which it failed before with the same options.
 

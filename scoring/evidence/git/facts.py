@@ -221,7 +221,7 @@ class Landing(Frozen):
         whole: whether this holds for all that the commit contains, and not only for its own change.
         tip: the commit that shows the landing of ``sha``, or the tip of what holds its work off the
             trunk; None where neither was needed.
-        unknown: why it cannot be known whether the work landed; None when it is known.
+        unknown: why git cannot say whether the work landed; None when it can.
         lines: how many of the significant lines that the commit ``sha`` adds are in ``commit`` or
             ``part_of``, else in any trunk commit since ``sha`` was written; None where the lines
             were not looked for.
@@ -274,7 +274,7 @@ class Landing(Frozen):
 
     @property
     def method(self) -> str:
-        """The word for how it was decided, which provenance keeps, or "" when it is unknown."""
+        """The word for how the landing was decided, which provenance keeps, or "" if unknown."""
         return REVERTED if self.reverted_by else self.found_by
 
     @property

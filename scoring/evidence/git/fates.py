@@ -230,7 +230,7 @@ class _Walk(NamedTuple):
     # A commit with one parent
 
     def _step(self, before: _Side, commit: str) -> State:
-        """Turn the state before a commit into that after it, and note which lines it took."""
+        """Turn the state before a commit into the state after it, and note which lines went."""
         state, patch, _ = before
         old = {file.old_path: state.get(file.old_path, []) for file in patch}
         for file in patch:

@@ -337,7 +337,9 @@ class CommitGraph:
     def nearest(
         self, shas: Sequence[str], may_be_base: Sequence[bool]
     ) -> list[int | None]:
-        """Return, for each commit, the nearest one before it in the list that it contains.
+        """Return, for each commit of a list, the index of the nearest commit that it contains.
+
+        Nearest is the last one before it in the list.
 
         Args:
             shas: the commits, in any order. A commit is never its own nearest one.

@@ -150,7 +150,7 @@ class HeldWork:
     def _where(self, sha: str, landing: Landing) -> Landing:
         """Return the landing of a commit that is not on the trunk, by the holder that has it.
 
-        Without a holder it stays as it is.
+        Without a holder the landing stays as it is.
         """
         if sha not in self._held:
             return landing
@@ -222,9 +222,9 @@ def _held_by(
     """Return a landing as it is by a holder that has the commit, or may have its lines.
 
     Args:
-        holder: the holder, of which the tip shows it.
+        holder: the holder. Its tip becomes the landing's.
         landing: the landing so far.
-        found_by: how the work was found; "" where it is unknown whether it landed.
+        found_by: how the work was found; "" where it is unknown whether the work landed.
         unknown: why that is unknown; None where the work landed.
     """
     tip = Tip(holder.tip, branch=holder.name)

@@ -108,7 +108,8 @@ class ObjectReader(Git):
     def listed_in_commits(self, names: Iterable[str]) -> set[str]:
         """Return which of some files, named as ``commit:path``, their commits have.
 
-        A file counts also where this clone lacks its content, as a partial clone does.
+        A file counts also where this clone lacks its content, as a partial clone does, but not
+        where it lacks the folder.
 
         Raises:
             GitError: a folder of one of the files cannot be read.

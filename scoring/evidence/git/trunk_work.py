@@ -176,7 +176,7 @@ class WorkOnTrunk:
 
         Args:
             work: the work.
-            suspects: commits that may have taken it back without naming it.
+            suspects: commits that may have taken the work back without naming it.
         """
         naming = self._naming(work.commit, work.also)
         position = self._graph.position
@@ -234,8 +234,8 @@ class WorkOnTrunk:
         """Return how a commit took some work back, by the work's lines of code or else of text.
 
         Where the commit took at least half of the lines that are followed, these are counted.
-        Otherwise the lines count that it inverts: those that the work added, or if it added none,
-        those that it removed.
+        Otherwise the lines count that the commit inverts: those that the work added, or if the work
+        added none, those that it removed.
         """
         work = candidate.work
         undone = candidate.code if candidate.code.lines else candidate.all_text

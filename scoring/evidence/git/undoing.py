@@ -211,9 +211,11 @@ class Candidate(NamedTuple):
     def _left_nothing(self) -> bool:
         """Return whether the commit put next to nothing in the place of what it took.
 
-        To the files from which it took, it may add nearly no lines except those that the work had
-        removed. To no single file may it add more than a tenth of the identifiers that the work
-        had brought. Where git cannot say, the answer is False.
+        Two things have to hold, and do not where git cannot say:
+
+        - to the files from which it took, the commit adds at most a tenth as many lines as it took,
+          not counting those that the work had removed;
+        - to no single file does it add more than a tenth of the identifiers that the work brought.
         """
         change = self.trunk.graph.pair(self.work.commit)
         try:
