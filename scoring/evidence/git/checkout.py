@@ -56,7 +56,7 @@ def check_out(source: Path, directory: Path, most_files: int, most_bytes: int) -
     Raises:
         TooLargeError: the work tree would have more than one of these.
         GitError: git fails.
-        OSError: the source cannot be copied.
+        OSError: the source cannot be copied, or the directory exists or cannot be made.
     """
     git = Git(directory, _SETTINGS_FOR_COPIES)
     directory.mkdir(parents=True)

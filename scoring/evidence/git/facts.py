@@ -317,7 +317,8 @@ class Changed(Frozen):
 class GitFacts(ABC):
     """What git says about the commits of one log.
 
-    Git is asked in batches, however long the log is.
+    Git is asked in batches, however long the log is. Every question may raise a GitError: git
+    cannot read the repository, or does not answer in time.
 
     Attributes:
         rules: the rules under which facts are found.

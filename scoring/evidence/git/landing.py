@@ -44,7 +44,10 @@ _MOST_BASES = 4
 
 
 class Landings:
-    """Decides whether the commits of one log landed on one trunk."""
+    """Decides whether the commits of one log landed on one trunk.
+
+    A GitError says that git cannot read the repository, or that no temporary folder can be made.
+    """
 
     def __init__(
         self,

@@ -81,7 +81,11 @@ class RequestHead(NamedTuple):
 
 
 class GitRepository(ObjectReader):
-    """A git work tree and its repository."""
+    """A git work tree and its repository.
+
+    Every question may raise a GitError: git cannot start, does not answer in time, or fails where
+    the text says nothing else.
+    """
 
     def __init__(self, directory: Path | str) -> None:
         """Open the work tree that a directory is in.

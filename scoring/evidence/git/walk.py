@@ -196,7 +196,7 @@ def lines_off_trunk(
     """Return the parents of commits and of their ancestors off the trunk, children first.
 
     Where git cannot walk from all commits and tips, it walks only from the commits with a complete
-    history.
+    history. Without any such commit the answer is empty.
 
     Args:
         repository: an open repository.
