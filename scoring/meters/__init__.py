@@ -21,22 +21,22 @@ Level: TypeAlias = Literal["HIGH", "MEDIUM", "LOW"]
 
 
 def at_least(value: float, limit: float) -> bool:
-    """Return whether ``value`` ≥ ``limit``."""
+    """Return whether ``value`` is above ``limit``, or equal to it within 1e-9."""
     return value >= limit - TOLERANCE
 
 
 def at_most(value: float, limit: float) -> bool:
-    """Return whether ``value`` ≤ ``limit``."""
+    """Return whether ``value`` is below ``limit``, or equal to it within 1e-9."""
     return value <= limit + TOLERANCE
 
 
 def above(value: float, limit: float) -> bool:
-    """Return whether ``value`` > ``limit`` and the two are not equal."""
+    """Return whether ``value`` is above ``limit`` by more than 1e-9."""
     return not at_most(value, limit)
 
 
 def below(value: float, limit: float) -> bool:
-    """Return whether ``value`` < ``limit`` and the two are not equal."""
+    """Return whether ``value`` is below ``limit`` by more than 1e-9."""
     return not at_least(value, limit)
 
 

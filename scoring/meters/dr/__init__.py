@@ -68,11 +68,11 @@ class DRResult(Frozen):
 
     Attributes:
         k: how many rounds in a row must be low in novelty before that counts.
-        novelty: what each round adds.
-        readiness: how ready each round is.
-        recommendations: what to do as of each round. The last one counts.
-        similarity: that of the last two rounds. None without level L2, or when the two cannot be
-            compared.
+        novelty: what each round adds, in order of the rounds.
+        readiness: how ready each round is, in order of the rounds.
+        recommendations: what to do as of each round, in order. The last one counts.
+        similarity: the similarity of the last two rounds. None without level L2, or when the two
+            cannot be compared.
         composite: the composite rule, which does not change the signal.
         flags: odd rounds.
         rough_rounds: the numbers of the rounds with claims that were cut out of text by rules.
@@ -89,7 +89,7 @@ class DRResult(Frozen):
 
     @property
     def signal(self) -> Signal:
-        """What to do now."""
+        """The signal after the last round: what to do now."""
         return self.recommendations[-1].signal
 
     @property
@@ -99,7 +99,7 @@ class DRResult(Frozen):
 
     @property
     def added_words(self) -> tuple[AddedWord, ...]:
-        """The words of the settings that matched."""
+        """The words of the settings that matched, in order of the rounds."""
         return tuple(chain(*[readiness.added_words for readiness in self.readiness]))
 
     def payload(self) -> PlainData:
@@ -234,9 +234,10 @@ def score_transcript(
     Args:
         transcript: a transcript of at least one round.
         profile: what the meter goes by; None is the current released profile.
-        embed: an embedder, which turns on level L2.
+        embed: an embedder, which turns on level L2; None leaves L2 out.
 
     Raises:
+        SettingsError: level L2 needs numpy, which is not installed.
         ValueError: the embedder does not return a vector for each text.
     """
     profile = profile or DEFAULT

@@ -108,7 +108,15 @@ def read_collection(directory: Path) -> Collection:
 
 
 def _read_label(text: str, source: str) -> Label | None:
-    """Return the label of a readable transcript, or None."""
+    """Return the label of a transcript, or None without one.
+
+    Args:
+        text: the transcript, JSON or JSONL, which can be read.
+        source: where it is from, as errors say it.
+
+    Raises:
+        TranscriptError: the label is broken.
+    """
     try:
         documents = [json.loads(text)]
     except ValueError:  # one document per line
@@ -154,7 +162,7 @@ class Setting(NamedTuple):
 
     @property
     def levels(self) -> list[str]:
-        """The active levels."""
+        """The levels of novelty that count: L0, L1, and L2 where ``semantic`` is set."""
         return ["L0", "L1", "L2"] if self.semantic else ["L0", "L1"]
 
 
@@ -182,7 +190,7 @@ class FileOutcome(NamedTuple):
 
     @property
     def other_classes(self) -> Texts:
-        """The classes that differ from the label, in words."""
+        """The classes that differ from those that the label names, in words."""
         differences = []
         for name in ("novelty", "readiness"):
             wanted = getattr(self.expected, name)
@@ -193,7 +201,12 @@ class FileOutcome(NamedTuple):
 
 
 class Agreement(NamedTuple):
-    """How many of some answers are the expected ones."""
+    """How many of some answers are the expected ones.
+
+    Attributes:
+        agreed: how many are.
+        total: how many answers there are.
+    """
 
     agreed: int
     total: int
@@ -205,12 +218,17 @@ class Agreement(NamedTuple):
 
     @property
     def interval(self) -> tuple[float, float]:
-        """The Wilson interval, which holds the true share with 95 % confidence."""
+        """The Wilson interval of the share, 95 % confidence: its ends, 0 and 1 without answers."""
         return wilson(self.agreed, self.total)
 
 
 class Calibration(NamedTuple):
-    """What the meter says of every labelled transcript under one setting."""
+    """What the meter says of every labelled transcript under one setting.
+
+    Attributes:
+        setting: the setting.
+        outcomes: what the meter says, in order of the transcripts.
+    """
 
     setting: Setting
     outcomes: tuple[FileOutcome, ...]
@@ -221,7 +239,10 @@ class Calibration(NamedTuple):
         return self.agreement_on("signal")
 
     def agreement_on(self, name: str) -> Agreement:
-        """Return the agreement on the signal or a class, over the labels that name one."""
+        """Return the agreement on ``signal``, ``novelty`` or ``readiness``.
+
+        Labels that do not name this class are left out.
+        """
         agree = []
         for outcome in self.outcomes:
             wanted = getattr(outcome.expected, name)
@@ -232,7 +253,7 @@ class Calibration(NamedTuple):
     def confusion(self) -> dict[Signal, dict[Signal, int]]:
         """Return how often each signal was found, by the signal that was expected.
 
-        ASK is left out where neither people nor the meter say it, as no older label does.
+        ASK is left out where neither people nor the meter say it: older labels do not have it.
         """
         asks = any(
             "ASK" in (each.expected.signal, each.found.signal) for each in self.outcomes
@@ -251,12 +272,12 @@ def calibrate(
     embed: Embed | None = None,
     profile: Profile = DEFAULT,
 ) -> list[Calibration]:
-    """Compare each transcript with its label under every setting.
+    """Compare each transcript with its label under every setting, in order of the settings.
 
     Args:
         labelled: the transcripts.
-        settings: the settings, which replace the ``k`` of the profile.
-        embed: the embedder for settings with level L2.
+        settings: the settings, of which the ``k`` replaces that of the profile.
+        embed: the embedder for settings with level L2; None leaves L2 out of these too.
         profile: what the meter goes by.
     """
     calibrations = []
@@ -274,7 +295,12 @@ def calibrate(
 
 
 def _outcome(item: Labelled, result: DRResult) -> FileOutcome:
-    """Return what people expected and what the meter says after the last round, and why."""
+    """Return what people expected of a transcript, and what the meter says after its last round.
+
+    Args:
+        item: the transcript with its label.
+        result: what the meter says of it.
+    """
     decided = result.recommendations[-1]
     why_by_rule = dict(
         zip(("novelty_not_low", "readiness_low"), decided.reasons, strict=False)

@@ -38,9 +38,9 @@ class CompositeRule(Frozen):
         stability_high: whether the last two rounds are stable. None without level L2, or when the
             two cannot be compared.
         not_blocked: whether the last round is without a blocker.
-        rounds_held: for how many rounds in a row, up to the last, all three hold; None without
-            level L2.
-        stop: whether they hold for ``k`` rounds; None without level L2.
+        rounds_held: for how many rounds in a row, the last included, novelty is low, rounds are
+            stable, and nothing blocks; None without level L2.
+        stop: whether ``rounds_held`` is at least ``k``; None without level L2.
     """
 
     novelty_low: bool
@@ -53,16 +53,16 @@ class CompositeRule(Frozen):
 def similarities(
     rounds: Sequence[Round], claims: dict[int, Claims], meanings: Meanings
 ) -> list[RoundSimilarity | None]:
-    """Compare each round with the one before it.
+    """Compare each round with the round before it.
 
     Args:
         rounds: the rounds, in order.
-        claims: the claims of each, by its number.
+        claims: the claims of each round, by its number.
         meanings: the vectors of all summaries and claims.
 
     Returns:
-        For each round its similarity: of the summaries, or of the claims where one of the two has
-        no summary. None for the first round, and where one of the two has no claims either.
+        For each round its similarity to the round before: of the summaries, or where either has no
+        summary of the claims. None for the first round, and where one of the two then has no claim.
     """
     compared: list[RoundSimilarity | None] = [None]
     for earlier, later in pairwise(rounds):
@@ -93,10 +93,10 @@ def compose(
     """Apply the composite rule.
 
     Args:
-        novelty: that of each round.
-        readiness: that of each round.
+        novelty: the novelty of each round, in order.
+        readiness: the readiness of each round, in order.
         similarity: what :func:`similarities` returns; None without level L2.
-        profile: ``k`` and the threshold of stability.
+        profile: what the meter goes by: ``k`` and the threshold of stability count here.
     """
     is_stable: bool | None = None
     rounds_held: int | None = None
@@ -154,7 +154,12 @@ class Flag(Frozen):
 def find_flags(
     novelty: Sequence[RoundNovelty], readiness: Sequence[RoundReadiness]
 ) -> tuple[Flag, ...]:
-    """Return the flags of every round, in order."""
+    """Return the flags of every round, in order of the rounds.
+
+    Args:
+        novelty: the novelty of each round, in order.
+        readiness: the readiness of each round, in order.
+    """
     flags = []
     total = 0
     most = 0
@@ -190,10 +195,10 @@ def _inflation(
     """Return why a round has suspiciously many claims, or "".
 
     Args:
-        novelty: the round.
+        novelty: the novelty of the round.
         rounds: how many rounds are before it.
-        total: how many claims they make.
-        most: how many claims one of them makes at most.
+        total: how many claims the rounds before make together.
+        most: how many claims one of the rounds before makes at most.
     """
     if not novelty.claims:
         return ""

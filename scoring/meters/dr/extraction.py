@@ -37,8 +37,8 @@ class Sentences(NamedTuple):
     """The sentences of a text, in order and each once.
 
     Attributes:
-        claims: those that state something, of three words or more.
-        questions: those that ask.
+        claims: the sentences that state something, of three words or more.
+        questions: the sentences that end with a question mark.
     """
 
     claims: list[str]
@@ -83,7 +83,7 @@ def _paragraphs(text: str) -> Iterator[str]:
 
 
 def _sentences(paragraph: str) -> Iterator[str]:
-    """Yield the sentences of a paragraph; some may be empty."""
+    """Yield the sentences of a paragraph, some of which may be empty."""
     start = 0
     for end in _END.finditer(paragraph):
         if not _only_abbreviates(paragraph, end):
@@ -110,7 +110,8 @@ def _only_abbreviates(paragraph: str, end: re.Match[str]) -> bool:
 def with_claims(outputs: PlainData) -> PlainData:
     """Return the outputs of a round with claims and questions cut out of its ``text``.
 
-    Outputs that have claims, or no text, are returned as they are. Questions that they have stay.
+    Outputs that have claims, or no text, are returned as they are. Questions in the outputs win
+    over those in the text.
     """
     text = outputs.get("text")
     if "claims" in outputs or not isinstance(text, str) or not text.strip():
@@ -128,7 +129,8 @@ def with_claims(outputs: PlainData) -> PlainData:
 def transcript_of(text: str) -> PlainData:
     """Return a transcript of running text, as plain data.
 
-    A line such as "Round 2" begins a round. Text without any such line is one round.
+    A line such as "Round 2" begins a round, or goes on with it where its number came before. The
+    text before the first such line is left out. Text without any such line is round 1.
     """
     rounds: dict[int, list[str]] = {}
     preamble: list[str] = []

@@ -18,7 +18,7 @@ SIZE = 384
 """How many numbers a vector has."""
 
 MAX_TOKENS = 256
-"""Where the model cuts a text: of a longer one only the beginning counts."""
+"""How many tokens of a text the model reads. Of a longer text only the beginning counts."""
 
 _LAYERS = 6
 _HEADS = 12
@@ -90,7 +90,13 @@ class MiniLM:
         texts: int,
         name: str,
     ) -> Numbers:
-        """Mix the states of each text by attention of twelve heads."""
+        """Return the states of each text mixed by attention of twelve heads.
+
+        Args:
+            states: the states, a row for each token of each text in turn.
+            texts: how many texts there are.
+            name: the name of the layer in the weights.
+        """
 
         def heads(kind: str) -> Numbers:
             projected = self._dense(states, f"{name}.self.{kind}")

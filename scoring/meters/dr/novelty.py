@@ -16,7 +16,7 @@ from .profile import Profile
 from .semantic import Meanings
 
 Claims: TypeAlias = dict[str, str]
-"""The claims of a round as level L0 compares them, each with its first spelling."""
+"""The claims of a round: by the form that level L0 compares, the first spelling of each."""
 
 
 class RoundNovelty(Frozen):
@@ -24,14 +24,16 @@ class RoundNovelty(Frozen):
 
     Attributes:
         round: the number of the round.
-        claims: how many claims it makes, each counted once.
-        new_claims: how many of them every active level calls new.
-        new: how many of them each level calls new, by level.
-        rates: for each level its new claims as a share of the most in any round so far, 0 to 1.
+        claims: how many claims the round makes, each counted once.
+        new_claims: how many of its claims every active level calls new.
+        new: how many of its claims each level calls new, by level.
+        rates: for each level, the new claims of this round as a share of the most new claims of any
+            round up to this one, 0 to 1.
         rate: the lowest of the rates.
         raw: the class of the rate alone.
-        low_run: how many rounds in a row, up to this one, are LOW by their rate.
-        level: the class. LOW only when enough rounds in a row are, and MEDIUM until then.
+        low_run: how many rounds in a row, this one included, are LOW by their rate.
+        level: the class. LOW only when ``k`` rounds in a row are LOW by their rate, and MEDIUM
+            until then.
     """
 
     round: int
@@ -54,7 +56,7 @@ def normalize(claim: str) -> str:
 
 
 def distinct(claims: Iterable[str]) -> Claims:
-    """Return the claims of a round, each once, and no empty ones."""
+    """Return the claims of a round, each once, without empty ones, in order."""
     spellings: Claims = {}
     for claim in claims:
         text = normalize(claim)
@@ -73,7 +75,7 @@ def measure_novelty(
     Args:
         rounds: the claims of each round by its number, in order.
         profile: which levels count, and where classes begin.
-        meanings: the vectors of all claims, which turn on level L2.
+        meanings: the vectors of all claims, which turn on level L2; None leaves L2 out.
     """
     answers = _new_by_level(rounds, profile, meanings)
 
@@ -106,7 +108,7 @@ def measure_novelty(
 def _new_by_level(
     rounds: dict[int, Claims], profile: Profile, meanings: Meanings | None
 ) -> dict[str, list[list[bool]]]:
-    """Return, for each active level, which claims of each round are new."""
+    """Return, for each active level and each round, whether each claim is new."""
     thresholds = profile.thresholds
     texts = [list(claims) for claims in rounds.values()]
 
@@ -122,7 +124,7 @@ def _new_by_level(
 
 
 def new_by_text(rounds: list[list[str]]) -> list[list[bool]]:
-    """Return which normalized claims of each round no earlier round makes: level L0."""
+    """Return for each round whether each normalized claim is in no earlier round: level L0."""
     earlier: set[str] = set()
     answers = []
     for claims in rounds:
@@ -132,11 +134,11 @@ def new_by_text(rounds: list[list[str]]) -> list[list[bool]]:
 
 
 def new_by_words(rounds: Iterable[Iterable[str]], threshold: float) -> list[list[bool]]:
-    """Return which normalized claims of each round share too few words with all before: level L1.
+    """Return for each round whether each normalized claim is new by its words: level L1.
 
     Args:
         rounds: the normalized claims of each round.
-        threshold: a claim is a repetition when the Jaccard index of its words and those of a claim
+        threshold: a claim is not new when the Jaccard index of its words and the words of any claim
             of an earlier round is at least this.
     """
     index = _WordIndex(threshold)
@@ -158,6 +160,7 @@ class _WordIndex:
         self._claims_with = defaultdict[str, list[frozenset[str]]](list)
 
     def add(self, words: frozenset[str]) -> None:
+        """Add a claim by its words, if it is not there yet."""
         if words in self._claims:
             return
 
@@ -188,7 +191,11 @@ def classify(
 ) -> tuple[RoundNovelty, ...]:
     """Return rounds with the classes that the ``k`` and the novelty limits of a profile give them.
 
-    Only their rates count, so rounds that have classes already can be classified again.
+    Only the rates count, so rounds that have classes already can be classified again.
+
+    Args:
+        measured: all rounds, in order.
+        profile: what the meter goes by.
     """
     limits = profile.thresholds
     classified = []

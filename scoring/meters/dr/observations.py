@@ -32,10 +32,15 @@ def similarity_of(
 ) -> PlainData:
     """Compare the latest responses of two agents.
 
+    Args:
+        transcript: the transcript.
+        agents: the names of the two.
+        embed: the embedder, with which meanings are compared; None compares words.
+
     Returns:
-        The names of the two, the number of the round of each response, and the similarity: the
-        cosine of the meanings (-1 to 1) with level L2, else the Jaccard index of the words (0 to
-        1), and which of the two it is.
+        The names of the two agents, the number of the round of each response, the similarity, and
+        what that is: the cosine of the meanings (-1 to 1), or the Jaccard index of the words (0 to
+        1).
 
     Raises:
         InputError: an agent says nothing in the transcript.
@@ -121,24 +126,26 @@ NUMBERS = frozenset(
 )
 
 AGREEMENT_LENGTH = 6
-"""A sentence of agreement of at most so many words says nothing else."""
+"""A sentence of agreement of at most this many words says nothing else."""
 
 _WORD = re.compile(r"[^\W_]+(?:'[^\W_]+)*")
 
 Agreeing: TypeAlias = Literal["modify", "endorse", "rephrase"]
-"""What an answer does with an earlier one. To endorse may add a little."""
+"""What an answer does with an earlier one: change it, agree and perhaps add a little, or repeat it.
+"""
 
 
 def agreement_by_round(
     transcript: Transcript, profile: Profile = DEFAULT
 ) -> list[PlainData]:
-    """Compare each agent's answer with an earlier one, by claims.
+    """Compare each agent's answer with an earlier answer, by claims.
 
-    That is the first answer of its round, or in a round of one agent the latest one of another.
+    The earlier answer is the first answer of the same round, or in a round of one agent the latest
+    answer of another agent.
 
     Returns:
-        For each answer the number of its round, who gave it, who gave the earlier answer, and what
-        it does with that.
+        For each answer that has an earlier one: the number of its round, who gave it, who gave the
+        earlier answer, and what it does with the earlier answer.
     """
     rows: list[PlainData] = []
     # The claims of each agent's last answer, the latest at the end.
@@ -169,7 +176,12 @@ def agreement_by_round(
 
 
 def _claims_by_agent(deliberation_round: Round) -> dict[str, list[str]]:
-    """Return the claims of each agent in a round: given ones, else the sentences of its answer."""
+    """Return the claims of each agent in a round, by name.
+
+    For the agent that the round names, they are the claims of the outputs. For any other agent, and
+    without such claims, they are the sentences of the answer that state something, or the whole
+    answer without any.
+    """
     claims_by_agent = {}
     for agent, text in answers_of(deliberation_round).items():
         if agent == deliberation_round.agent and deliberation_round.outputs.claims:
@@ -180,7 +192,7 @@ def _claims_by_agent(deliberation_round: Round) -> dict[str, list[str]]:
 
 
 def _agreement(first: list[str], second: list[str], profile: Profile) -> Agreeing:
-    """Return what the claims of a second answer do with those of a first one."""
+    """Return what the claims of a second answer do with the claims of a first answer."""
     threshold = profile.thresholds.paraphrase
     first_words = [_words_of(claim) for claim in first]
     first_text = plain(" ".join(first))
@@ -224,7 +236,13 @@ def _words_of(claim: str) -> set[str]:
 
 
 def _says_same(first: set[str], second: set[str], threshold: float) -> bool:
-    """Return whether the words of two claims are similar, or one has nearly all of the other."""
+    """Return whether the words of two claims are similar, or one has nearly all of the other's.
+
+    Args:
+        first: the words of one claim.
+        second: the words of the other claim.
+        threshold: the Jaccard index from which on they are similar.
+    """
     if at_least(jaccard(first, second), threshold):
         return True
     shorter = max(3, min(len(first), len(second)))
@@ -248,7 +266,7 @@ def jaccard(first: set[str], second: set[str]) -> float:
 
 
 def answers_of(deliberation_round: Round) -> dict[str, str]:
-    """Return what each agent said in a round."""
+    """Return what each agent said in a round, by name, without those that said nothing."""
     outputs = deliberation_round.outputs
     answers = {}
     if isinstance(outputs.responses, Mapping):
@@ -322,7 +340,7 @@ def confidence_in(
 
 
 def _neighbours(profile: Profile) -> Iterator[Profile]:
-    """Yield profiles around one that differ in how measured values are classified."""
+    """Yield a profile and its neighbours, which differ in how measured values are classified."""
     thresholds = profile.thresholds
     ks = range(max(1, profile.k - K_STEP), profile.k + K_STEP + 1)
     lows = _around(thresholds.novelty_low, LOW_STEP, 0.0, thresholds.novelty_high)

@@ -27,13 +27,14 @@ _LABEL_ENDINGS = tuple(
     "ality ment ments ated ized ised ified ected sted osed ible less ware point".split()
 )
 _LONGEST_SURE_NAME = 6
-"""Up to so many letters a word is a name even with such an ending."""
+"""A word of at most this many letters may be a name even with such an ending."""
 
 
 def says_who_acts(action: str, profile: Profile) -> bool:
     """Return whether an action says who acts.
 
-    It has a handle (``@name``), a phrase of the list, or names a person, role or team.
+    That is so where it has a handle (``@name``) or a phrase of the list, or names a person, role or
+    team.
 
     Args:
         action: the action, as it is written.
@@ -96,7 +97,7 @@ def _may_act(words: list[str], profile: Profile) -> bool:
 def _is_name(word: str, profile: Profile) -> bool:
     """Return whether a word looks like a name.
 
-    It is capitalized, is in no word list, and is not a long word with an ending such as -tion.
+    A name is capitalized, is in no word list, and is not a long word with an ending such as -tion.
     """
     if not word[0].isupper() or not _NAME.fullmatch(word):
         return False

@@ -11,7 +11,7 @@ _APOSTROPHES = str.maketrans("\u2018\u2019\u02bc\uff07", "''''")
 def plain(text: str) -> str:
     """Return text in which phrases can be searched.
 
-    Its case is folded, its spaces are single and its apostrophes straight.
+    In the result case is folded, spaces are single and apostrophes are straight.
     """
     return " ".join(text.translate(_APOSTROPHES).casefold().split())
 
@@ -37,7 +37,12 @@ def starts_with(words: Texts, text: str) -> bool:
 
 @functools.cache
 def pattern_of(words: Texts, end: str = "") -> re.Pattern[str]:
-    """Return what matches any of some phrases from a left word boundary on, and then ``end``."""
+    """Return a pattern of any of some phrases from a left word boundary on, in :func:`plain` text.
+
+    Args:
+        words: the phrases. Without any the pattern matches nothing.
+        end: a further pattern that must follow; "" for none.
+    """
     if not words:
         return re.compile(r"(?!)")
     phrases = "|".join(re.escape(plain(word)) for word in words)

@@ -35,8 +35,8 @@ class DRThresholds(Frozen, rename="kebab"):
         semantic: level L2 calls a claim a repetition when its meaning is at least this similar
             (cosine) to that of an earlier one.
         stability: the composite rule calls two rounds stable that are at least this similar.
-        readiness_high: readiness from here on is HIGH.
-        readiness_medium: readiness from here on is MEDIUM, and below it LOW.
+        readiness_high: readiness of at least this is HIGH.
+        readiness_medium: readiness of at least this, and not HIGH, is MEDIUM; below it is LOW.
     """
 
     novelty_high: float = NOVELTY_HIGH
@@ -92,8 +92,8 @@ class Profile(Frozen, rename="kebab"):
     Attributes:
         k: how many rounds in a row must be low in novelty before that counts.
         levels: the levels that count without an embedder: L0, L1 or both.
-        stuck_after: after so many rounds in a row of low novelty, none of them ready, the loop is
-            stuck.
+        stuck_after: after this many rounds in a row of low novelty, none of them ready, the loop
+            is stuck.
         short_action: an action of fewer words is vague unless it has a verb of the list.
         thresholds: where classes begin.
         words: the word lists.
@@ -129,8 +129,12 @@ class Profile(Frozen, rename="kebab"):
 
         The first released profile has no key ``sentences``, nor the lists that came with it.
 
+        Args:
+            data: the profile as plain data.
+            where: where the data is from, as errors say it.
+
         Raises:
-            SettingsError: a key is missing or unknown, or a value is wrong; ``where`` says in what.
+            SettingsError: a key is missing or unknown, or a value is wrong.
         """
         kinds: Kinds = _PROFILE_KINDS
         if "sentences" in data:
@@ -225,10 +229,10 @@ def tuning_from(tables: list[tuple[str, Any]]) -> Profile:
 
 
 def _in_order(profile: Profile, where: str) -> Profile:
-    """Return a profile in which no class begins above the next one.
+    """Return the profile as it is, and refuse one in which a class begins above the next one.
 
     Raises:
-        SettingsError: thresholds are in the wrong order; ``where`` says in what.
+        SettingsError: thresholds are in the wrong order; the text begins with ``where``.
     """
     thresholds = profile.thresholds
     swapped = ""

@@ -77,11 +77,11 @@ class RoundReadiness(Frozen):
         next_actions: what its next actions count.
         open_questions: what its open questions count.
         blockers: what its blockers count.
-        blocker: the first question or action that reports a blocker.
+        blocker: the first question, or else the first action, that reports a blocker; None without.
         value: readiness, 0 to 1, not rounded.
         level: the class of the value.
-        questions: its open questions.
-        added_words: the words of the settings that matched in it.
+        questions: its open questions, in order.
+        added_words: the words of the settings that matched in the round.
     """
 
     round: int
@@ -96,7 +96,7 @@ class RoundReadiness(Frozen):
 
     @property
     def question(self) -> str | None:
-        """The first open question."""
+        """The first open question, or None without one."""
         return self.questions[0] if self.questions else None
 
     def parts(self) -> dict[str, Part]:
@@ -119,7 +119,7 @@ class ReadinessMeter:
         self._profile = profile.with_added_words()
 
     def measure(self, rounds: Sequence[Round]) -> tuple[RoundReadiness, ...]:
-        """Return the readiness of each round."""
+        """Return the readiness of each round. The rounds must be all of a transcript, in order."""
         measured = []
         questions_before: int | None = None
         for deliberation_round in rounds:
@@ -165,10 +165,12 @@ class ReadinessMeter:
         )
 
     def rate_actions(self, actions: Sequence[str]) -> Part:
-        """Rate next actions.
+        """Return the score of next actions, with the reason.
 
-        No action is 0, none that is specific 0.3, one specific 0.7, and several specific ones are 1
-        when any action says who acts and 0.7 otherwise.
+        - 0: there are none.
+        - 0.3: none is specific.
+        - 0.7: one is specific; or several are, and no action says who acts.
+        - 1: several are specific, and some action says who acts.
         """
         if not actions:
             return Part(0.0, "no next action")
@@ -189,7 +191,10 @@ class ReadinessMeter:
     # Blockers
 
     def find_blocker(self, texts: Sequence[str]) -> str | None:
-        """Return the first text with a word of the blocker list, whatever its sentence means."""
+        """Return the first text with a word of the blocker list, or None without one.
+
+        What the sentence means does not count.
+        """
         for text in texts:
             if has_word_start(self._profile.words.blockers, self._without_marks(text)):
                 return text
@@ -229,7 +234,8 @@ class ReadinessMeter:
     def is_vague(self, action: str) -> bool:
         """Return whether an action is vague.
 
-        It starts vaguely, has a vague word, or is short and has no verb of the list.
+        That is so where it starts vaguely, has a vague word, or is short and has no verb of the
+        list. With ``sentences``, a short action that is a file, or names a tool, is not vague.
         """
         text = plain(action)
         if starts_with(self._profile.words.vague_starts, text) or has_word(
@@ -294,14 +300,15 @@ class ReadinessMeter:
 
 
 def rate_questions(count: int, before: int | None) -> Part:
-    """Rate open questions.
+    """Return the score of open questions, with the reason.
 
-    None is 1, fewer than in the round before 0.7, as many 0.4 and more 0.1. Questions in the first
-    round are 0.3.
+    - 1: there are none.
+    - 0.7, 0.4, 0.1: there are fewer than in the round before, as many, more.
+    - 0.3: there are some in the first round.
 
     Args:
         count: how many questions the round has.
-        before: how many the round before had; None for the first round.
+        before: how many questions the round before had; None for the first round.
     """
     if not count:
         return Part(1.0, "no open question")

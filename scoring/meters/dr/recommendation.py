@@ -93,7 +93,7 @@ class _Situation(NamedTuple):
 
     @property
     def blocker(self) -> str:
-        """What blocks the round, quoted; "" where nothing does."""
+        """The text that blocks the round, cut and in quotes, or "" where nothing does."""
         blocker = self.readiness.blocker
         return quote(cut(blocker, _QUOTED_LENGTH)) if blocker else ""
 
@@ -110,7 +110,7 @@ class _Situation(NamedTuple):
             rule: the name of the rule.
             why: why it decides, in words.
             change: what an ESCALATE asks to change.
-            hint: what to do next, in words; "" for what the signal says anyway.
+            hint: what to do next, in words; "" for the usual hint of the signal.
         """
         signal = RULES[rule]
         on_novelty = _describe_novelty(self.novelty, self.profile.k)
@@ -133,7 +133,13 @@ def recommend(
     readiness: Sequence[RoundReadiness],
     profile: Profile,
 ) -> tuple[RoundSignal, ...]:
-    """Return what to do as of each round, which depends on that round and those before it."""
+    """Return what to do as of each round, which depends on that round and those before it.
+
+    Args:
+        novelty: the novelty of each round, in order.
+        readiness: the readiness of each round, in order.
+        profile: what the meter goes by.
+    """
     signals = []
     has_claims = False
     ready_in_run = False

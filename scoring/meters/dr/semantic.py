@@ -19,7 +19,7 @@ from scoring.meters import at_least
 from scoring.store import Store
 
 Embed: TypeAlias = Callable[[Sequence[str]], Sequence[Sequence[float]]]
-"""From some texts to their vectors, which have the same size and any length."""
+"""Returns a vector for each text, in order: all with as many numbers, and of any length."""
 
 _VECTORS_OF_A_BLOCK = 2048
 """How many vectors are compared with as many others at a time, which bounds the memory."""
@@ -62,18 +62,18 @@ class Meanings:
         self._vectors = vectors / np.where(lengths == 0, 1, lengths)
 
     def of(self, texts: Sequence[str]) -> Any:
-        """Return the vectors of some of the texts, one row for each."""
+        """Return the vectors of texts that were embedded, as an array with one row for each."""
         return self._vectors[[self._row[text] for text in texts]]
 
     def new_claims(
         self, rounds: Sequence[Sequence[str]], threshold: float
     ) -> list[list[bool]]:
-        """Return which claims of each round are new.
+        """Return for each round whether each claim is new by its meaning: level L2.
 
         Args:
             rounds: the claims of each round.
-            threshold: a claim is a repetition when its cosine with a claim of an earlier round is
-                at least this.
+            threshold: a claim is not new when its cosine with any claim of an earlier round is at
+                least this.
         """
         answers: list[list[bool]] = []
         earlier: dict[str, None] = {}
@@ -167,7 +167,7 @@ def open_embedder(cache_dir: Path | None = None) -> Embed:
 
 
 def missing_modules() -> list[str]:
-    """Return what level L2 needs and what is not installed."""
+    """Return the names of modules that level L2 needs and that are not installed."""
     missing = []
     for name in (*_RUNTIME, _MODULE):
         spec = None

@@ -113,7 +113,7 @@ class _Head(_Model):
     topic: _Text | None = _optional("What the conversation is about.")
 
 
-def _in_order(rounds: tuple[Round, ...]) -> tuple[Round, ...]:
+def _sorted_by_number(rounds: tuple[Round, ...]) -> tuple[Round, ...]:
     """Sort rounds by their numbers, and refuse a number that two rounds have."""
     by_number: dict[int, Round] = {}
     for item in rounds:
@@ -131,7 +131,7 @@ class Transcript(_Head):
     rounds: Annotated[
         tuple[Round, ...],
         Field(min_length=1),
-        pydantic.AfterValidator(_in_order),
+        pydantic.AfterValidator(_sorted_by_number),
     ]
 
 
@@ -250,7 +250,12 @@ def _checked_rounds(
 
 
 def _parse_document(text: str, source: str) -> tuple[PlainData, list[_RoundItem]]:
-    """Return the head and the rounds of a transcript that is one JSON object."""
+    """Return the head and the rounds of a transcript that is one JSON object.
+
+    Raises:
+        TranscriptError: the text is not an object with a list of rounds.
+        InputError: the text is not JSON.
+    """
     document = read_json(text, source)
     if not isinstance(document, dict):
         raise TranscriptError(
@@ -280,7 +285,14 @@ def _parse_document(text: str, source: str) -> tuple[PlainData, list[_RoundItem]
 
 
 def _parse_lines(text: str, source: str) -> tuple[PlainData, list[_RoundItem]]:
-    """Return the head and the rounds of a transcript in JSONL."""
+    """Return the head and the rounds of a transcript in JSONL, where the first head counts.
+
+    Lines of other types are left out.
+
+    Raises:
+        TranscriptError: a line is not an object, or a round lacks its type.
+        InputError: a line is not JSON.
+    """
     head: PlainData = {}
     items = []
     for number, line in enumerate(text.split("\n"), start=1):
@@ -311,8 +323,9 @@ def _parse_lines(text: str, source: str) -> tuple[PlainData, list[_RoundItem]]:
 def _is_lines(text: str, source: str) -> bool:
     """Return whether text is JSONL.
 
-    It is when its first value has a type, or another value follows. Of a broken first value, the
-    name of the source decides, or whether its first line alone is an object.
+    That is so where the first value is an object, and has a type and no rounds, or another value
+    follows. Where the first value is broken, it is JSONL by the name of the source, or where the
+    first of several lines alone is an object.
     """
     start = len(text) - len(text.lstrip())
     try:
@@ -370,8 +383,8 @@ def checked_part(
         where: where the part is in the transcript, as errors say it; "" for the head.
 
     Raises:
-        TranscriptError: the data does not fit the model. It names the first fault and counts the
-            others.
+        TranscriptError: the data does not fit the model. The text names the first fault and counts
+            the others.
     """
     if not isinstance(value, dict):
         raise TranscriptError(

@@ -23,13 +23,13 @@ from .next_step import expert_prompt, judge_question, vote_prompt
 from .state_file import MeetingState, save_state
 
 Ask: TypeAlias = Callable[[str], str | bytes]
-"""From a prompt to an answer."""
+"""Takes a prompt, and returns the answer of an expert or a judge."""
 
 ANSWER_LIMIT = 16 << 20
 """Bytes. A longer answer is refused."""
 
 _ATTEMPTS = 2
-"""How often a command is started that takes too long."""
+"""How often a command is started at most, where it takes too long."""
 
 
 # Asking a command
@@ -70,7 +70,11 @@ def ask_command(label: str, command: str, seconds: float = 600.0) -> Ask:
 
 
 def _start(label: str, command: str, prompt: str) -> subprocess.Popen[bytes]:
-    """Start a command in a process group of its own, with a prompt on standard input."""
+    """Start a command in a process group of its own, with a prompt on standard input.
+
+    Raises:
+        InputError: the command is empty or cannot be started; the text begins with ``label``.
+    """
     with tempfile.TemporaryFile() as prompt_file:
         prompt_file.write(prompt.encode())
         prompt_file.seek(0)
@@ -91,9 +95,9 @@ def _start(label: str, command: str, prompt: str) -> subprocess.Popen[bytes]:
 def _read_answer(
     process: subprocess.Popen[bytes], seconds: float
 ) -> tuple[bytes, bool]:
-    """Return what a process answers, and whether it was too slow.
+    """Return what a process answers, and whether it was too slow. It has ended in any case.
 
-    The process ends in any case.
+    Of an answer over :data:`ANSWER_LIMIT` one byte more than the limit is returned.
     """
     is_late = threading.Event()
 
@@ -134,18 +138,19 @@ def run_rounds(
     judge: Ask | None,
     rounds: int | None = None,
 ) -> MeetingState:
-    """Ask experts and judge until a question is open, or the meeting is over.
+    """Ask experts and judge, and return the state when a question is open or the meeting is over.
 
     Args:
         path: the file of the state, which is written after each answer.
         state: the state to begin with.
         experts: how each expert is asked, by name.
-        judge: how the judge is asked; None ends after the experts of one round.
-        rounds: after how many rounds to stop; None does not stop.
+        judge: how the judge is asked; None returns after the experts of one round.
+        rounds: after how many rounds to return in any case; None for no such number.
 
     Raises:
-        InputError: a command fails.
-        MeetingError: an answer cannot be used.
+        InputError: a command fails, or another one changed the file.
+        MeetingError: an answer cannot be used, of the judge also the second time.
+        WriteError: the file cannot be written.
     """
     names = dict.fromkeys([*state.experts, *experts])
     state = state.but(experts=list(names))
@@ -171,9 +176,10 @@ def run_rounds(
 def _ask_experts(
     path: Path, state: MeetingState, experts: dict[str, Ask]
 ) -> MeetingState:
-    """Ask the experts that have not spoken in the round yet, or not said what they prefer.
+    """Ask each expert that has no message in ``state.messages``, then for its option if needed.
 
-    For what it prefers an expert is asked once.
+    There are no messages again when doubts are asked for: all experts speak once more in that
+    round. An expert is asked for its option only once in a round, whatever it answers.
     """
     for name, ask in experts.items():
         if all(message["speaker_id"] != name for message in state.messages):

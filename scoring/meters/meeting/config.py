@@ -176,7 +176,7 @@ def find_meeting_config(name: str | Path) -> MeetingConfig:
 
     Raises:
         InputError: the preset does not exist, or the file cannot be read.
-        MeetingError: the config is wrong. It lists every fault.
+        MeetingError: the config is wrong. ``faults`` has every fault.
     """
     text = str(name)
     if text in PRESETS:
@@ -193,10 +193,12 @@ def find_meeting_config(name: str | Path) -> MeetingConfig:
 
 
 def meeting_config(data: Mapping[str, Any]) -> MeetingConfig:
-    """Return the config that plain data gives. What it leaves out is that of its preset.
+    """Return the config that plain data gives, with what that leaves out from a preset.
+
+    The preset is the one that ``meeting_type`` names, or ``default`` where it names none.
 
     Raises:
-        MeetingError: the data is wrong. It lists every fault.
+        MeetingError: the data is wrong. ``faults`` has every fault.
     """
     if not isinstance(data, Mapping):
         raise MeetingError(f"config: {shown(data)} where an object belongs")
@@ -224,8 +226,8 @@ def unknown_keys(block: BaseModel, path: Texts = ()) -> Iterator[str]:
     """Yield the keys of a config that have no meaning, as paths: perhaps they are misspelled.
 
     Args:
-        block: the config, or a part of it.
-        path: where the part is in the config.
+        block: the config, or a block of it.
+        path: the keys that lead to the block; empty for the whole config.
     """
     for key in block.model_extra or {}:
         yield dotted((*path, key))
@@ -242,6 +244,7 @@ def config_schema() -> PlainData:
 
 
 def _without_required(value: Any) -> Any:
+    """Return a JSON schema in which no key is required, at any depth."""
     if not isinstance(value, dict):  # lists have no objects with required keys
         return value
     return {
@@ -250,6 +253,7 @@ def _without_required(value: Any) -> Any:
 
 
 def _preset_data(name: str) -> PlainData:
+    """Return a preset as plain data, with what its file leaves out from the preset ``default``."""
     data = tomllib.loads((PRESETS_DIR / f"{name}.toml").read_text("utf-8"))
     if name == DEFAULT_PRESET:
         return data
@@ -257,7 +261,7 @@ def _preset_data(name: str) -> PlainData:
 
 
 def _merged(base: Mapping[str, Any], overrides: Mapping[str, Any]) -> PlainData:
-    """Return the keys of both, with tables that both have merged in turn."""
+    """Return the base with the overrides, which win. Tables that both have are merged in turn."""
     merged = dict(base)
     for key, value in overrides.items():
         inherited = base.get(key)

@@ -23,7 +23,7 @@ from .records import Status
 Strength: TypeAlias = Literal["strong", "normal"]
 
 DOUBTS = "any remaining doubts or risks?"
-"""What is asked when the user did not confirm a decision that was ready."""
+"""The question to the experts when the user did not confirm a decision that was ready."""
 
 DOUBTS_ASKED = "doubts_asked"
 """The key of a record that was judged again after that question."""
@@ -31,7 +31,7 @@ DOUBTS_ASKED = "doubts_asked"
 REFUSED = "the user did not confirm"
 DO_NOTHING = "let us look at what happens if we do nothing"
 LATE_FACTOR = 2
-"""How many times its minimum of progress a late round must gain."""
+"""A late round must gain this many times the minimum of progress."""
 
 
 class Decision(Frozen):
@@ -57,9 +57,9 @@ Rule: TypeAlias = Callable[[Situation], Decision | None]
 
 
 def round_limit(situation: Situation) -> Decision | None:
-    """Close the last round, by number, by cost or by time.
+    """End the meeting in its last round, be that the last by number, by cost or by time.
 
-    Decide if an end is allowed, else record that the meeting made no decision.
+    Decide if an end is allowed, else ask to resolve what is open or to record no decision.
     """
     max_rounds = situation.config.round_limits.max_rounds
     if situation.round_index >= max_rounds:
@@ -87,16 +87,16 @@ def round_limit(situation: Situation) -> Decision | None:
 
 
 class TimeUsed(NamedTuple):
-    """The minutes that a meeting has taken, and those that it may take, more than 0."""
+    """How many minutes a meeting has taken (``minutes``), and may take (``budget``, above 0)."""
 
     minutes: float
     budget: float
 
 
 def time_used(situation: Situation) -> TimeUsed | None:
-    """Return the time of a meeting after a round, or None where nothing limits it or tells it.
+    """Return the time of a meeting after a round, or None where it is not limited or not recorded.
 
-    The budget of the config counts, else that of the record; 0 means no limit.
+    The budget of the config counts, or without one that of the record; 0 means no budget.
     """
     cost_time = situation.record.cost_time
     if cost_time is None:
@@ -164,9 +164,9 @@ def must_go_on(situation: Situation) -> Decision | None:
 
 
 def doubted(situation: Situation) -> Decision | None:
-    """Ask for doubts in a round in which the user did not confirm a decision.
+    """Ask for doubts in a round in which the user did not confirm a decision that was ready.
 
-    It is asked once: where it was asked already, the meeting goes on.
+    Where doubts were asked for in this round already, the meeting goes on.
     """
     if situation.record.user_confirmed is not False or round_limit(situation):
         return None
@@ -313,7 +313,7 @@ def decide(situation: Situation) -> tuple[str, Decision]:
 
 
 class _Recommendation(NamedTuple):
-    """Whether the scores of a round recommend an end, and why or why not, in words."""
+    """Whether the scores of a round recommend an end (``ends``), and in words why or why not."""
 
     ends: bool
     reasons: Texts
@@ -379,7 +379,7 @@ def _decide_or_park(
         situation: the round.
         reasons: why the meeting ends.
         why_decide: how the prompt begins where an end is allowed.
-        why_park: how it begins otherwise; "" for the same.
+        why_park: how the prompt begins otherwise; "" for ``why_decide``.
     """
     missing = situation.obstacles.values()
     if not missing:

@@ -15,7 +15,7 @@ VOTE_ASKED = "vote_asked"
 
 
 def take_message(state: MeetingState, expert: str, text: str) -> MeetingState:
-    """Add what an expert says in the round that goes on.
+    """Return the state with what an expert says in the round that goes on.
 
     Raises:
         MeetingError: no record is wanted, or the expert says nothing.
@@ -30,7 +30,10 @@ def take_message(state: MeetingState, expert: str, text: str) -> MeetingState:
 
 
 def needs_vote(state: MeetingState, expert: str) -> bool:
-    """Return whether to ask an expert that has spoken for its option, which is done once."""
+    """Return whether to ask an expert that has spoken in this round for its option.
+
+    That is not so where it stated one in the round, or was asked for it in the round.
+    """
     for message in state.messages_of_round:
         if message["speaker_id"] == expert:
             if message.get(VOTE_ASKED) or vote_in(message["text"]):
@@ -39,7 +42,11 @@ def needs_vote(state: MeetingState, expert: str) -> bool:
 
 
 def take_vote(state: MeetingState, expert: str, text: str) -> MeetingState:
-    """Add to an expert's last message what it answers when asked for its option."""
+    """Return the state with an answer at the end of an expert's last message.
+
+    The message is marked, so that the expert is not asked for its option again. Without a message
+    of the expert the state stays as it is.
+    """
     messages = list(state.messages)
     own = [
         index
@@ -67,9 +74,9 @@ def require_record_wanted(state: MeetingState) -> None:
 def take_record(
     state: MeetingState, text: str | bytes, source: str = "judge"
 ) -> MeetingState:
-    """Add a judge's record of the next round.
+    """Return the state with a judge's record of the next round.
 
-    While doubts are asked for, the record may also replace that of the last round.
+    While doubts are asked for, a record of the last round replaces the record that is there.
 
     Args:
         state: the state.
@@ -107,7 +114,13 @@ def take_record(
 
 
 def _one_record(state: MeetingState, text: str | bytes, source: str) -> PlainData:
-    """Return the one record of a text as plain data, without an answer of people."""
+    """Return the one record of a text as plain data.
+
+    What is not the judge's to say is left out: the answer of people, and the votes of experts.
+
+    Raises:
+        MeetingError: the text is not JSON, the record is wrong, or there are several.
+    """
     records = parse_meeting_records(text, source)
     if len(records) != 1:
         raise MeetingError(
@@ -127,10 +140,12 @@ def _one_record(state: MeetingState, text: str | bytes, source: str) -> PlainDat
 def take_answer(
     state: MeetingState, yes: bool, option: str | None = None
 ) -> MeetingState:
-    """Take what people say to the open question.
+    """Return the state after what people say to the open question.
 
-    Yes decides. No asks for doubts, once in a round. In the last round, and where the meeting is to
-    be parked, no ends it without a decision; in a late round it goes on.
+    - Yes decides.
+    - No ends the meeting without a decision where :func:`ends_without_decision_on_no` says so.
+    - Any other no goes on, and asks for doubts if a decision was ready and the round was not asked
+      for doubts yet, unless people had wished to end.
 
     Args:
         state: the state.
@@ -156,7 +171,7 @@ def take_answer(
                 )
             option = verdict.lead.option
         return answered.but(phase="decided", decision=option)
-    if no_ends(verdict):
+    if ends_without_decision_on_no(verdict):
         return answered.but(phase="no_decision")
 
     asks_for_doubts = verdict.status == "ready_to_decide" and not last.get(DOUBTS_ASKED)
@@ -165,15 +180,19 @@ def take_answer(
     )
 
 
-def no_ends(verdict: MeetingVerdict) -> bool:
-    """Return whether the answer no ends the meeting without a decision."""
+def ends_without_decision_on_no(verdict: MeetingVerdict) -> bool:
+    """Return whether a meeting ends without a decision if people answer no to the question.
+
+    So it is in the last round, and where the meeting is to be parked. After the rule of late rounds
+    it always goes on.
+    """
     if verdict.rule == "late_round":
         return False
     return verdict.status == "park_or_abort" or verdict.rule == "round_limit"
 
 
 def park(state: MeetingState) -> MeetingState:
-    """End a meeting without a decision because people park it.
+    """Return the state of a meeting that ends without a decision because people park it.
 
     Raises:
         MeetingError: the meeting is over, or has no record yet.
@@ -186,7 +205,7 @@ def park(state: MeetingState) -> MeetingState:
 
 
 def missing_for_end(state: MeetingState) -> list[str]:
-    """Return in words all that keeps a meeting from ending now.
+    """Return in words all that keeps a meeting from ending now, nothing where it may end.
 
     Raises:
         MeetingError: the meeting is over, or a question is open.
@@ -206,7 +225,13 @@ def missing_for_end(state: MeetingState) -> list[str]:
 
 
 def wish_to_end(state: MeetingState) -> MeetingState:
-    """Ask whether to decide because people wish to end, where nothing is missing for that."""
+    """Return the state with the question whether to decide, because people wish to end.
+
+    The state stays as it is where something is missing for an end.
+
+    Raises:
+        MeetingError: the meeting is over, or a question is open.
+    """
     if missing_for_end(state):
         return state
     return state.but(phase="needs_answer", wished=True)

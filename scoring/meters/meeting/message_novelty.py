@@ -24,8 +24,8 @@ class MessageNovelty(Frozen):
         novel: how many messages are new.
         repeated: how many were said before.
         matched_by: L1 where words decide, L2 where meaning does too.
-        judge_novel: how many new points the judge counted; None where it did not count.
-        judge_repeated: how many repeated points it counted, likewise.
+        judge_novel: how many new points the judge counted; None where the judge did not count.
+        judge_repeated: how many repeated points the judge counted; None where it did not count.
     """
 
     novel: int
@@ -50,11 +50,12 @@ class MessageNovelty(Frozen):
 def message_novelty(
     records: list[JudgeRecord], embed: Embed | None
 ) -> dict[int, MessageNovelty]:
-    """Return how many messages of each round are new to all before, by the number of the round.
+    """Return how many messages of each round no earlier message repeats, by the round's number.
 
     Args:
         records: the records, sorted by round. Those without messages are left out.
-        embed: an embedder: then a message is new when both its words and its meaning are.
+        embed: an embedder, with which a message is new when both its words and its meaning are;
+            None compares words alone.
     """
     spoken: list[int] = []
     texts: list[str] = []
@@ -94,7 +95,10 @@ def message_novelty(
 
 
 def with_counts(record: JudgeRecord, messages: MessageNovelty | None) -> JudgeRecord:
-    """Return a record with the counts of its messages where the judge has not counted points."""
+    """Return a record with the counts of its messages where the judge has not counted points.
+
+    Any other record, and one without messages, is returned as it is.
+    """
     if messages is None or record.novelty.is_counted:
         return record
     counts = {

@@ -5,7 +5,7 @@ from scoring.text import printable, quote
 
 from .config import meeting_config
 from .decision_rules import DOUBTS
-from .driver import no_ends
+from .driver import ends_without_decision_on_no
 from .record_reading import check_records
 from .records import in_words, record_schema
 from .state_file import MeetingState
@@ -15,7 +15,11 @@ PARKED = "end without a decision"
 
 
 def what_next(state: MeetingState) -> PlainData:
-    """Return the phase of a meeting and what to do next, as plain values."""
+    """Return the phase of a meeting, what to do next, and the last verdict, as plain values.
+
+    ``question`` is None where no question is open; ``next_round`` is None where the meeting is
+    over; ``no_decision`` is a key only where it ended without a decision.
+    """
     verdicts = state.verdicts
     last = verdicts[-1] if verdicts else None
 
@@ -28,7 +32,7 @@ def what_next(state: MeetingState) -> PlainData:
             question = f"Ending is allowed: shall we decide{option}?"
 
         effect_of_no = "ask for doubts, and go on"
-        if no_ends(last):
+        if ends_without_decision_on_no(last):
             effect_of_no = "record no decision"
         elif last.status == "park_or_abort":
             effect_of_no = "go on with another round"
@@ -61,8 +65,8 @@ def lines_of_question(step: PlainData) -> list[str]:
     """Return what is next as lines of text, control characters escaped.
 
     Args:
-        step: what :func:`what_next` returns, with ``missing``: what is missing for an end that
-            people wish for.
+        step: what :func:`what_next` returns. It may also have ``missing``: in words, what is
+            missing for an end that people wish for.
     """
     lines = [f"too early to end: {reason}" for reason in step.get("missing", ())]
 
@@ -96,7 +100,7 @@ def judge_question(state: MeetingState, faults: Texts = ()) -> PlainData:
 
     Args:
         state: the state.
-        faults: what was wrong with an answer that the judge gave before.
+        faults: what was wrong with the judge's last answer; empty the first time.
     """
     history = [
         _brief(record)
@@ -129,10 +133,7 @@ def _brief(record: PlainData) -> PlainData:
 
 
 def expert_prompt(state: MeetingState, name: str) -> str:
-    """Return what an expert's command gets.
-
-    That is the topic, what was said, what to speak about, and how to answer.
-    """
+    """Return the prompt for an expert: topic, what was said, what to speak about, how to answer."""
     max_rounds = meeting_config(state.config).round_limits.max_rounds
     topic = state.topic or "see what was said"
     lines = [
@@ -170,7 +171,7 @@ _LINES_OF_A_VOTE = ("Option: its name, or defer", "Confidence: a number from 0 t
 
 
 def vote_prompt(state: MeetingState, name: str) -> str:
-    """Return what an expert's command gets that spoke and did not say what it prefers."""
+    """Return the prompt for an expert that spoke but did not say which option it prefers."""
     texts = [
         message["text"] for message in state.messages if message["speaker_id"] == name
     ]

@@ -18,10 +18,10 @@ class Situation(Frozen):
         record: the judge's record.
         config: the config of the meeting.
         scores: the computed scores.
-        levels: the level of every aspect.
-        lead: the leading option.
+        levels: the level of every aspect, by its name.
+        lead: the leading option; None where no expert prefers any.
         convergence_gain: the gain in convergence since two rounds before; None without that round.
-        exploration_gain: the gain in exploration, likewise.
+        exploration_gain: the gain in exploration since two rounds before; None without that round.
         total_cost: what the meeting has cost so far; None where nothing says so.
     """
 
@@ -66,9 +66,9 @@ class Situation(Frozen):
         return f"{name} {words(score)} is below its minimum of {words(least)}"
 
     def _coverage_unmet(self) -> str:
-        """Say which required aspects are not deep, and whether too few of all are.
+        """Return in words which required aspects are not deep, and whether too few of all are.
 
-        The config may switch this off.
+        "" where nothing is wrong, or the config switches the rule off.
         """
         rule = self.config.rules.require_exploration_coverage
         if not rule.enabled:
@@ -98,7 +98,7 @@ class Situation(Frozen):
 
     @property
     def missing_aspects(self) -> list[str]:
-        """The required aspects that are not deep, and then any others at level none."""
+        """The required aspects that are not deep, then all other aspects at level none."""
         untouched = [name for name, level in self.levels.items() if level == "none"]
         return list(dict.fromkeys([*self.not_deep, *untouched]))
 
@@ -139,15 +139,20 @@ def late_words(situation: Situation) -> str:
 
 
 def ask_to_decide(situation: Situation, why: str) -> str:
-    """Ask to decide, on the leading option where there is one."""
+    """Return the question whether to decide, on the leading option where there is one."""
     return f"{why}: shall we decide{about_lead(situation)}, or does anybody object?"
 
 
 def ask_to_resolve_or_park(situation: Situation, why: str, blockers: str) -> str:
-    """Ask to decide all the same, or to record what keeps the meeting from a decision.
+    """Return the question whether to decide all the same, or to record "no decision".
 
-    There is to decide on the options that experts prefer, most preferred first; without any, on
-    those considered.
+    The options are those that experts prefer, most preferred first, or without any those that the
+    record lists as considered.
+
+    Args:
+        situation: the round.
+        why: how the question begins.
+        blockers: what keeps the meeting from a decision, in words.
     """
     convergence = situation.record.convergence
     preferred = supporters_by_option(convergence.expert_positions)
@@ -165,7 +170,7 @@ def ask_to_resolve_or_park(situation: Situation, why: str, blockers: str) -> str
 
 
 def about_lead(situation: Situation) -> str:
-    """Return the leading option and its support, or "" without one."""
+    """Return the leading option and its support, as in `` on "a" (…)``, or "" without one."""
     lead = situation.lead
     if lead is None:
         return ""

@@ -45,7 +45,10 @@ def read_meeting_records(source: Path | str) -> list[JudgeRecord]:
 
 
 def read_meeting(source: Path | str) -> MeetingFile:
-    """Read a meeting's records as :func:`read_meeting_records` does, with the state around them."""
+    """Read a meeting's records, sorted by round, and the state of ``meeting run`` around them.
+
+    The argument and the errors are those of :func:`read_meeting_records`.
+    """
     return _parse(*read_given(source, "a judge's records, or - for standard input"))
 
 
@@ -70,7 +73,11 @@ _FENCED = re.compile(
 
 
 def _without_fence(text: str) -> str:
-    """Return the JSON in the only code fence of a text, on its lines, or the text."""
+    """Return the JSON in the only code fence of a text, or the text as it is.
+
+    The text stays as it is where it begins with JSON, and where it has no fence or several. JSON
+    from a fence has as many line breaks before it as in the text, so that errors name its lines.
+    """
     if text.lstrip().startswith(("{", "[")):
         return text
     fenced = list(_FENCED.finditer(text))
@@ -162,7 +169,7 @@ def _checked_record(item: Any, where: str) -> JudgeRecord:
     """Return a record, a model or plain data.
 
     Raises:
-        MeetingError: it is wrong. It lists every fault; ``where`` says in what.
+        MeetingError: the record is wrong. ``faults`` has every fault, which begins with ``where``.
     """
     if isinstance(item, JudgeRecord):
         return item

@@ -38,9 +38,17 @@ CONTEXT = 0.5
 
 
 class Scores(Frozen):
-    """The scores of one round, each from 0 to 1.
+    """The scores of one round, each from 0 to 1. docs/DELIBERATION.md, "Scores", defines them.
 
-    docs/DELIBERATION.md, "Scores", says what each is of.
+    Attributes:
+        exploration: the mean level of all aspects.
+        convergence: the support of the leading option times the confidence of its supporters; 0
+            without one.
+        focus: the share of messages about the decision.
+        novelty: the share of the points of the round that are new.
+        novelty_recent: the share of the points of the round and the round before that are new.
+        completeness: the weighted sum of the scores.
+        disagreement: how evenly experts are spread over options.
     """
 
     exploration: float
@@ -56,7 +64,7 @@ class Lead(Frozen):
     """The leading option.
 
     Attributes:
-        option: its name.
+        option: the name of the option.
         supporters: how many experts prefer it.
         experts: how many experts there are.
         confidence: how sure its supporters are on average, 0 to 1.
@@ -87,8 +95,8 @@ def coverage(record: JudgeRecord) -> dict[str, CoverageLevel]:
 def leading(positions: list[ExpertPosition]) -> Lead | None:
     """Return the option that most experts prefer, or None where none prefers any.
 
-    Undecided experts count among the experts. Of several options it is the one with the highest
-    mean confidence, then the one that is named first.
+    Undecided experts count among the experts. Of options with as many supporters it is the one
+    with the highest mean confidence, and of those the one that is named first.
     """
     confidences: dict[str, list[float]] = {}
     for position in positions:
@@ -169,9 +177,9 @@ def score_round(
 
     Args:
         record: the record of the round.
-        previous: the record of the round before, where there is one.
-        is_first: whether it is the first record of the meeting, which may state the novelty of the
-            round and the one before it, because its rounds before have no record.
+        previous: the record of the round before; None without one.
+        is_first: whether ``record`` is the first one of the meeting. A first record may state the
+            recent novelty itself, because rounds before it have no record.
         weights: what each score counts in the completeness.
     """
     levels = coverage(record)

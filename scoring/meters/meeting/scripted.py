@@ -23,9 +23,9 @@ class _ScriptedRound(NamedTuple):
     """What happens in a round.
 
     Attributes:
-        deep: how many aspects of the checklist are deep; some more are shallow.
-        options: which option each expert prefers.
-        confidences: how sure each expert is, from 0 to 1.
+        deep: how many aspects of the checklist are deep; the next few are shallow.
+        options: which option each expert prefers, in the order of ``EXPERTS``.
+        confidences: how sure each expert is, from 0 to 1, in the same order.
         new_points: how many of ten points are new.
     """
 
@@ -65,7 +65,7 @@ def _scripted_expert(index: int, prompt: str) -> str:
 
 
 def scripted_judge(question: str) -> str:
-    """Answer a question to the judge with a record of the round."""
+    """Return the record of a round, as JSON, that answers a question to the judge."""
     number: int = json.loads(question)["next_round"]
     script = _script_of(number)
     positions = [

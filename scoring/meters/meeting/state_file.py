@@ -28,8 +28,8 @@ class MeetingState(BaseModel):
         config: the whole config of the meeting.
         records: the judge's records, one for each round that is over.
         phase: what the meeting needs next, or how it ended.
-        decision: the option that was decided on.
-        topic: what is to be decided.
+        decision: the option that was decided on; None before, and without a decision.
+        topic: what is to be decided; None where that was not said.
         experts: the names of the experts that are commands.
         messages: what experts said in the round that goes on.
         doubts: whether the end was refused, and the question for doubts has no answer yet.
@@ -62,7 +62,7 @@ class MeetingState(BaseModel):
 
     @property
     def next_round(self) -> int:
-        """The number of the round that is to come, or that goes on while doubts are asked for."""
+        """The number of the next round, or of the last one again while doubts are asked for."""
         last = max((record["round_index"] for record in self.records), default=0)
         return last if self.doubts else last + 1
 
@@ -75,7 +75,7 @@ class MeetingState(BaseModel):
 
     @property
     def last_messages(self) -> list[PlainData]:
-        """What experts said in the last round that is over."""
+        """What experts said in the last round that has a record, empty without such a round."""
         if not self.records:
             return []
         return self.records[-1].get("messages") or []
@@ -97,7 +97,8 @@ def open_state(path: Path, config: MeetingConfig | None = None) -> MeetingState:
 
     Args:
         path: the file.
-        config: the config of the meeting; None is the preset ``default`` for a new one.
+        config: the config of the meeting; None for that of the state, or for a new state the
+            preset ``default``.
 
     Raises:
         InputError: the file is not a state, or the meeting was begun under another config.
@@ -133,8 +134,8 @@ def _parse_state(data: bytes, path: Path) -> MeetingState:
     """Return the state in the bytes of a file.
 
     Raises:
-        InputError: they are not a state of this version.
-        MeetingError: a record in it is wrong.
+        InputError: the bytes are not a state of this version.
+        MeetingError: a record in the state is wrong.
     """
     value = read_json(decode(data, str(path)), str(path))
     version = value.get("version") if isinstance(value, dict) else value

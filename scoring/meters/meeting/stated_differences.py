@@ -17,15 +17,15 @@ from .records import (
 from .round_scores import leading
 
 MARGIN = 0.02
-"""How far a stated number may be from the computed one, because judges round."""
+"""How far a stated number may be from the computed one at most, because judges round."""
 
 
 class Difference(Frozen):
     """Something that the judge states otherwise than computed.
 
     Attributes:
-        field: the path of the field.
-        stated: its value in the record; None where a weight is left out.
+        field: the path of the field in the record.
+        stated: the value of the field in the record; None where a weight is left out.
         computed: the computed value.
     """
 
@@ -37,12 +37,12 @@ class Difference(Frozen):
 def stated_differences(
     situation: Situation, status: Status, messages: MessageNovelty | None
 ) -> tuple[Difference, ...]:
-    """Return where a record states otherwise than computed, and than the messages show.
+    """Return where a record states something else than is computed, or than its messages show.
 
     Args:
         situation: the round.
-        status: the status that the rules give it.
-        messages: how many of its messages are new; None without messages.
+        status: the status that the rules give the round.
+        messages: how many of the round's messages are new; None without messages.
     """
     record = situation.record
     differences = []
@@ -91,7 +91,7 @@ def _different_scores(situation: Situation) -> Iterator[Difference]:
 
 
 def unstated_positions(record: JudgeRecord) -> list[ExpertPosition]:
-    """Return the positions that the judge names and no expert stated."""
+    """Return the positions that the judge names for an expert that did not state that position."""
     own = {
         position.expert_id: position for position in record.convergence.expert_positions
     }
@@ -108,7 +108,7 @@ def unstated_positions(record: JudgeRecord) -> list[ExpertPosition]:
 
 
 def _contradictions(situation: Situation) -> Iterator[Difference]:
-    """Yield what a record says in two ways."""
+    """Yield what a record contradicts itself in: counts, leading option and missing aspects."""
     record = situation.record
     counts = count_annotations(record.focus.message_annotations)
     for name, count in counts.items():

@@ -22,9 +22,9 @@ def no_decision(
     """Return what a meeting leaves when it ends undecided.
 
     Args:
-        records: the records of all rounds.
-        verdicts: the verdicts on them.
-        may_go_on: whether the meeting may still go on; None asks the last verdict.
+        records: the records of all rounds, in any order, at least one.
+        verdicts: the verdicts on the records, sorted by round.
+        may_go_on: whether the meeting may still go on; None for what the last verdict says.
 
     Raises:
         MeetingError: a record is wrong.

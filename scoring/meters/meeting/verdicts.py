@@ -32,9 +32,10 @@ class Pressure(Frozen):
     """What a meeting has used.
 
     Attributes:
-        rounds_used: the share of rounds, above 1 when overdrawn.
-        cost_total: the cost, in the judge's unit; None where nothing says so.
-        time_used: the share of time, above 1 when overdrawn; None where it is not recorded.
+        rounds_used: the share of the rounds that were held, above 1 when overdrawn.
+        cost_total: the cost so far, in the judge's unit; None where nothing says it.
+        time_used: the share of the time, above 1 when overdrawn; None where the time is not
+            recorded or not limited.
     """
 
     rounds_used: float
@@ -57,11 +58,11 @@ class MeetingVerdict(Frozen):
         reasons: why it has this status, in words.
         facilitator_prompt: one sentence for the facilitator.
         next_round_focus_prompts: what the next round should be about.
-        missing_aspects: the required aspects that are not deep, and then any others at none.
+        missing_aspects: the required aspects that are not deep, then all others at level none.
         obstacles: what keeps the meeting from ending, in words.
         pressure: what the meeting has used.
         stated_differences: where the judge states otherwise than computed.
-        from_messages: how many messages are new, where the record has them.
+        from_messages: how many messages are new; None where the record has no messages.
         lead: the leading option; None where no expert prefers any.
     """
 
@@ -89,7 +90,7 @@ class MeetingVerdict(Frozen):
     def as_dict(self) -> PlainData:
         """Return plain data for JSON, numbers to 4 places.
 
-        It is without ``rule``, ``obstacles`` and ``lead``.
+        ``rule``, ``obstacles`` and ``lead`` are left out, and ``from_messages`` where it is None.
         """
         data: PlainData = _plain(msgspec.to_builtins(self))
         for name in ("rule", "obstacles", "lead"):
@@ -122,7 +123,7 @@ def score_meeting(
     Args:
         records: one record for each round, models or plain data, in any order.
         config: a config, whole or partial, or the name of a preset.
-        embed: an embedder, with which messages are compared by meaning too.
+        embed: an embedder, with which messages are compared by meaning too; None for words alone.
 
     Returns:
         One verdict for each record, sorted by round.
@@ -217,9 +218,10 @@ def _verdict(situation: Situation, messages: MessageNovelty | None) -> MeetingVe
 
 
 def _reasons(situation: Situation, decision: Decision) -> Texts:
-    """Return why a round has its status, and in any case that it was off topic.
+    """Return why a round has its status, each reason once.
 
-    Also says where the judge names positions that the experts do not state.
+    Then, whatever the status: positions that the judge names and no expert stated, and a focus that
+    is too low.
     """
     reasons = list(decision.reasons)
     unstated = in_words(unstated_positions(situation.record))
