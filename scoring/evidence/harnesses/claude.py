@@ -246,7 +246,7 @@ class ClaudeReader(ToolReader):
         return isinstance(event, CallResult) or event.id not in self.seen.refused_calls
 
     def finish(self) -> None:
-        """Count each response in its last line."""
+        """Put the responses, each in the line of its last copy, into what is counted."""
         self.counted[Response] = list(self._responses.values())
 
 
@@ -290,7 +290,10 @@ class ClaudeCode(Harness):
 
 
 class Cowork(Harness):
-    """Sessions of Claude Code in a virtual machine, with folders of this one in it."""
+    """Describes Claude Cowork: sessions of Claude Code in a virtual machine.
+
+    The virtual machine has folders of this machine in it.
+    """
 
     name = "cowork"
     files = (

@@ -9,7 +9,7 @@ from scoring.evidence.transcripts.transcript_events import TranscriptEvents
 
 
 class TokenNumbers(NamedTuple):
-    """Numbers of tokens as a transcript states them, -1 for those that it leaves out.
+    """Numbers of tokens as a transcript states them. A number that it does not state is -1.
 
     Attributes:
         input: tokens of input, with cached ones.
@@ -32,8 +32,8 @@ class TokenCount(Event):
     """A count of tokens as the transcript states it.
 
     Attributes:
-        totals: the totals of the session so far; None where it states none.
-        last: what the last response used; None where that is not stated.
+        totals: the totals of the session so far; None where the transcript states none.
+        last: what the last response used; None where the transcript does not state it.
         continues: whether it is the first count of a file that goes on from another file.
         service: how the response was served where that has a price of its own, or "".
     """
@@ -87,7 +87,7 @@ _FROM_ZERO = TokenNumbers(
 
 
 def settle(events: TranscriptEvents) -> TranscriptEvents:
-    """Work the turns out of the counts of a transcript, put them into its events, return these."""
+    """Work the turns out of the counts of a transcript. Return its events, with the turns."""
     turns = []
     totals = _FROM_ZERO
     earlier = {_tokens(totals): totals}
@@ -107,7 +107,7 @@ def settle(events: TranscriptEvents) -> TranscriptEvents:
 def _step_to(
     count: TokenCount, totals: TokenNumbers, earlier: Mapping[_Tokens, TokenNumbers]
 ) -> _Step:
-    """Return the step from the totals so far to those of a count.
+    """Return the step from the totals so far to the totals of a count.
 
     A number that a count leaves out is unchanged. A thread that is rolled back goes on from one of
     its earlier totals, which may be zero: the step then starts there.

@@ -132,7 +132,7 @@ def _look_in(home: Home, warn: Warn) -> tuple[list[TranscriptFile], RootFound]:
 
 
 def _transcript_at(path: str, home: Home) -> TranscriptFile | None:
-    """Return the transcript that a file is by its name, or None for any other file.
+    """Return a file as a transcript, or None where its name is not that of a transcript.
 
     A file that can be of several kinds is a store, or else a document.
     """

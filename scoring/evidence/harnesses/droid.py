@@ -140,7 +140,7 @@ class Droid(Harness):
         return line.get("type") in kinds and "id" in line and "sessionId" not in line
 
     def shown(self, path: Path) -> PlainData:
-        """Return the ``settings`` of a session, or None as these where they cannot be read."""
+        """Return ``settings``: those of the session, or None where they cannot be read."""
         (settings,) = self.sibling_files(path)
         return {"settings": value_in(settings)}
 

@@ -97,7 +97,7 @@ class Hook(NamedTuple):
 
     Attributes:
         file: the path of the settings file in a project, and in the home of a user.
-        variable: the variable that may name a folder that takes the place of the user's home.
+        variable: the variable of the environment that may name the folder with the user's settings.
         below: the path of the settings file in the folder of ``variable``.
         event: the name of the event at which the command runs.
         limit: the fields that bound the time of a hook, by key, as the settings write them.
@@ -196,7 +196,7 @@ class Harness(CountedHarness):
         return None
 
     def copy(self, path: Path) -> Copy | None:  # noqa: ARG002 - for those that copy
-        """Return of which transcript a file is a copy, by its path, or None where it is of none."""
+        """Return of which transcript a file may be a copy, by its path, or None where it cannot."""
         return None
 
     def claims(self, line: PlainData) -> bool:

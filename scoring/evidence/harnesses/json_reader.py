@@ -30,8 +30,8 @@ class JsonReader:
 
     Attributes:
         decoder: decodes a line.
-        goes_on: whether more lines may be read after :meth:`events` was called, and it be called
-            again.
+        goes_on: whether more lines may be read after a call of :meth:`events`, which then may be
+            called again for all lines.
         skipped: how many lines were skipped, by reason.
         counted: the events that are counted, by kind.
         number: the number in the file, from 0, of the first line that :meth:`take` is given.

@@ -361,11 +361,11 @@ def _document(data: Iterable[bytes]) -> bytes:
 
 
 def _read_lines(data: Iterable[bytes], start: int, lines: Lines) -> int:
-    """Read data in blocks of whole lines, then a last line without an end. Return its end.
+    """Read data in blocks of whole lines, then a last line without an end. Return the new offset.
 
     Args:
         data: the data, in pieces.
-        start: the offset in bytes at which the data begins; the end is such an offset too.
+        start: the offset in bytes at which the data begins. That of its end is returned.
         lines: what reads the lines.
     """
     end = line_start = start

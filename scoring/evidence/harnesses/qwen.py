@@ -37,7 +37,7 @@ _KINDS = ("user", "assistant", "tool_result", "system")
 
 
 class QwenReader(GeminiReader):
-    """Reads a chat: lines that have a ``uuid``, or one in the form of Gemini CLI."""
+    """Reads a chat: lines that have a ``uuid``, or a chat in the form of Gemini CLI."""
 
     tools = ToolNames(
         "run_shell_command",
