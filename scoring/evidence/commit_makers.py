@@ -157,7 +157,7 @@ def _commits_in_git(work: WorkOfAgents, landed_only: bool) -> AgentCommits:
     """Return the commits in git that may get an entry, without merges.
 
     A commit that became another one is left out, and what its message says of checkpoints and
-    agents goes to the other one where that says nothing.
+    agents goes to the other one where the message of the other one says nothing of them.
 
     Args:
         work: what shows commits of agents.

@@ -78,7 +78,7 @@ class Watched(Frozen):
     places: frozenset[str] = frozenset()
     files: frozenset[str] = frozenset()
 
-    def and_also(self, other: Self) -> Self:
+    def with_files_of(self, other: Self) -> Self:
         """Return this with the folders, places and files of another one too.
 
         The log and the repository stay.
@@ -207,7 +207,7 @@ class AnswerStore:
     warning no answer is kept either, so that the next command warns too.
 
     Attributes:
-        sources: the sources, with a function for warnings that notes them here. Read with these.
+        sources: the sources to read evidence from, so that warnings are noted here.
     """
 
     def __init__(self, sources: Sources, log_dir: Path | str) -> None:
@@ -304,7 +304,7 @@ class AnswerStore:
             return
         kept = self._unchanged()
         if kept:
-            watched = watched.and_also(kept.watched)
+            watched = watched.with_files_of(kept.watched)
         self._state = self._state_of(watched, settled_at=self._begun)
         if self._state is None:
             return

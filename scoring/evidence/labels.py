@@ -277,7 +277,17 @@ def _take_judgement(reader: Reader, node: Node) -> Judgement:
 def _known_word(
     fields: PlainData, name: str, known: Collection[str], node: Node
 ) -> str:
-    """Return the word of a field, and raise a YamlError where it is not one of the known ones."""
+    """Return the word of a field.
+
+    Args:
+        fields: the fields by name. One that is missing has the word "".
+        name: the name of the field.
+        known: the words that it may be.
+        node: where the fields are, for the message.
+
+    Raises:
+        YamlError: the word is not one of the known ones.
+    """
     word = str(fields.get(name, ""))
     if word in known:
         return word

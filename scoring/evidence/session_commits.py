@@ -140,7 +140,14 @@ class AgentCommits:
 
 
 def note_time(times: SessionTimes, name: str, session_id: str, time: int) -> None:
-    """Note when a session named a commit or checkpoint, unless a later time is noted already."""
+    """Note when a session named a commit or checkpoint, unless a later time is noted already.
+
+    Args:
+        times: where the time is noted.
+        name: the name of the commit, or the id of the checkpoint.
+        session_id: the id of the session.
+        time: the time in ns since 1970.
+    """
     sessions = times.setdefault(name, {})
     sessions[session_id] = max(sessions.get(session_id, time), time)
 

@@ -1,1 +1,1 @@
-"""Whose lines these are: sessions, cuts, work trees, checkpoints."""
+"""Which lines of sessions belong to which iteration: sessions, cuts, work trees, checkpoints."""

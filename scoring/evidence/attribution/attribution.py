@@ -235,8 +235,8 @@ class _Linker(NamedTuple):
 
         - the iteration's commit changed a file that is pending in the part. Then the lines that no
           other commit took vote;
-        - no file is pending in the part, and the part helped. Then of these lines only those after
-          the commit before the iteration's earliest part vote.
+        - no file is pending in the part, and the part helped. Then the lines that no other commit
+          took vote, from the beginning of the iteration's earliest part on.
 
         Args:
             share: the share of the iteration.
@@ -348,7 +348,7 @@ def _took_edits(
 ) -> bool:
     """Return whether the commit of a share, at the end of ``part``, took edits of ``previous``.
 
-    False where the commit has a part with edits, or its checkpoint in this tree is too old.
+    False where the share has a part with edits, or its checkpoint in this tree is too old.
     """
     if not share.question.may_have_stored(part.tree):
         return False

@@ -142,8 +142,8 @@ def _result(
         claim: the text with the claim.
         sightings: what was seen in the iteration's lines.
         stream: what the session said and did, also after the iteration.
-        end: when the iteration ended, in ns since 1970. Runs after that and up to the claim count
-            too; None: no others than those in the iteration's lines.
+        end: when the iteration ended, in ns since 1970. The session's runs after the end and up to
+            the claim count as its own; None: only runs in the iteration's lines count.
     """
     all_runs = [run for run in sightings.of(TestRun) if run.time <= claim.time]
     editors = {edit.by for edit in sightings.of(Edit)}

@@ -189,7 +189,13 @@ def _first_with(
 ) -> str:
     """Return the first commit that changed an edited file, or "" where it is not certainly the one.
 
-    It is where it changed all edited files and lists all sessions.
+    The commit is the one where it changed all edited files and its checkpoints list all sessions.
+
+    Args:
+        edited: what was edited.
+        shas: the commits in question, in order.
+        listed_by: by SHA, the ids of the sessions that the commit's checkpoints list.
+        files: by SHA, the paths that the commit changed.
     """
     for sha in shas:
         names = files.get(sha, ())

@@ -82,14 +82,14 @@ class ChangedFiles:
     def _is_in_amended(self, name: str, edited: int, index: int, tree: Tree) -> bool:
         """Return whether another commit has an edit because it was amended after the edit.
 
-        That is so where the author time of the other commit is before the edit, and both of these
-        are at the time of the edit or later: the time at which one of its checkpoints stored this
-        tree, and the time of the commit as it is now, which is not before the checkpoint's.
+        That is so where these come in this order, the author time of the other commit first: the
+        edit, the storing of this tree in a checkpoint of the other commit, and the making of the
+        other commit as it is now.
 
         Args:
             name: the path of the edited file.
-            edited: when it was edited, in ns since 1970.
-            index: the index of the iteration with the commit that is not the other one.
+            edited: when the file was edited, in ns since 1970.
+            index: the index of the iteration in question, with a commit that is not the other one.
             tree: the tree that has the edit.
         """
         for change in self._changes[name]:

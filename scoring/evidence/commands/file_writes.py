@@ -334,7 +334,7 @@ def _targets_of_copy(call: ProgramCall, named: Words) -> list[str]:
 
 
 def maybe_written(commands: Commands, folder: str, line: str) -> Iterator[str]:
-    """Yield the paths that commands may write, other than plain words of redirections say.
+    """Yield the paths that commands may write, without those that redirections name in plain words.
 
     ``$`` in a path means anything. Temporary files count only where the line starts in a temporary
     folder.
@@ -359,7 +359,7 @@ def maybe_written(commands: Commands, folder: str, line: str) -> Iterator[str]:
 def _possible_paths(
     placed: PlacedCommand, line: str, *, is_lost: bool
 ) -> Iterator[str]:
-    """Yield the paths that one command may write, other than plain words of redirections say.
+    """Yield the paths that one command may write, without those that redirections name plainly.
 
     ``is_lost`` says that the folder is not known, whatever ``placed`` has.
     """

@@ -92,7 +92,8 @@ def folder_of(
 def _folder_by_cd(commands: Commands, index: int) -> str | None:
     """Return the folder in which the command at an index starts, after the ``cd`` before it.
 
-    A ``cd`` in a group holds up to the end of the group. The folder is that of :func:`folder_of`.
+    It is a path from the folder of the line, or None where no plain word says it. A ``cd`` in a
+    group holds up to the end of the group.
     """
     scopes = [_ScopedFolder(0, "")]
     for number, command in enumerate(commands[: index + 1]):

@@ -97,8 +97,8 @@ class _Following:
     Attributes:
         has_command: whether a command follows in the group.
         hides_group: whether what follows hides the status of everything before in the group.
-        hides_statement: the same for everything before in the statement.
-        hides_command: the same for the command right before.
+        hides_statement: whether it hides the status of everything before in the statement.
+        hides_command: whether it hides the status of the command right before.
     """
 
     has_command: bool = False

@@ -100,7 +100,8 @@ def _is_stashed_after(call: GitCommand, before: bool | None) -> bool | None:
 
     Args:
         call: the command.
-        before: what is returned for a command that changes nothing about that.
+        before: whether the work is in a stash before the command, None: not known. It is returned
+            for a command that neither stashes nor takes from a stash.
     """
     action = "".join(call.arguments[:1])
     if action in _KEEP_STASH:

@@ -274,7 +274,7 @@ def _tools_of_others(commands: Commands, runs: Mapping[int, str]) -> frozenset[s
 
     Args:
         commands: all commands of the line.
-        runs: the tools of the test runs, by their indices in the line. The rest are the others.
+        runs: the tools of the test runs, by their indices in the line. Any other command counts.
     """
     tools: set[str] = set()
     for index, command in enumerate(commands):

@@ -189,7 +189,7 @@ def optional_object(**specs: Spec) -> Spec:
     """Return the spec of an object that may be missing: null makes it None.
 
     Args:
-        specs: as for :func:`object_of`.
+        specs: the spec of each field, by its key, which is matched without regard to case.
     """
     decode_object = object_of(**specs)
     return lambda value, earlier: (
