@@ -46,7 +46,7 @@ class Foretold(NamedTuple):
     Attributes:
         n: how many cases have the figure.
         auc: the AUC, or the correlation; None where it is undefined.
-        interval: the interval of that with 95 % confidence; None where there is none.
+        interval: the interval of that with 95 % confidence; None where it cannot be drawn.
         rarer: how many cases are of the rarer of two kinds; :data:`LEAST_OF_A_KIND` for outcomes
             by degrees.
     """

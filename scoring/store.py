@@ -148,7 +148,7 @@ class Store:
     def get(self, kind: Kind, key: str | bytes, stamp: bytes | None) -> bytes | None:
         """Return the value that was kept about a key for this stamp, or None without one.
 
-        There is none where ``stamp`` is None.
+        Where ``stamp`` is None, so is the result.
         """
         if stamp is None:
             return None

@@ -356,7 +356,7 @@ def _refuse_duplicates(pairs: Collection[tuple[Node, Node]]) -> None:
 def read_fields(
     path: Path | None, fields: Mapping[str, Take], within: Path | str | None = None
 ) -> PlainData | None:
-    """Return the values of fields in a YAML file, or None if there is none that can be read.
+    """Return the values of fields in a YAML file, or None if the file cannot be read.
 
     Args:
         path: the file; None for no file.

@@ -51,7 +51,7 @@ class Result:
         state: what is known of the repository now. The fingerprint in it is "" where the
             repository changed while it was scored.
         tables: its rows, as one Arrow table for each table of the data set, by name.
-        error: why there are no rows; "" where there are.
+        error: why the repository has no rows; "" where it has rows.
         seconds: how many seconds the worker took.
     """
 

@@ -432,7 +432,7 @@ def _repository_in(folder: Path, url: str) -> Path:
     """Return the git bundle, or the bare repository, at the top of what was unpacked.
 
     Raises:
-        InputError: there is none, or there are several; the text begins with ``url``.
+        InputError: the folder has none of them or several; the text begins with ``url``.
     """
     top = _top_of(folder)
 

@@ -168,7 +168,7 @@ def _period_of_date(text: str) -> Period | None:
     """Return the day or month that a text such as ``2026-6-3`` names, or None for other text.
 
     Raises:
-        ValueError: there is no such day.
+        ValueError: the calendar has no such day.
     """
     date = _DATE.fullmatch(text)
     if not date:

@@ -167,10 +167,10 @@ class ReadinessMeter:
     def rate_actions(self, actions: Sequence[str]) -> Part:
         """Return the score of next actions, with the reason.
 
-        - 0: there are none.
-        - 0.3: none is specific.
-        - 0.7: one is specific; or several are, and no action says who acts.
-        - 1: several are specific, and some action says who acts.
+        - 0: the round has no actions.
+        - 0.3: no action is specific.
+        - 0.7: one action is specific; or several are, and no action says who acts.
+        - 1: several actions are specific, and an action says who acts.
         """
         if not actions:
             return Part(0.0, "no next action")
@@ -302,9 +302,11 @@ class ReadinessMeter:
 def rate_questions(count: int, before: int | None) -> Part:
     """Return the score of open questions, with the reason.
 
-    - 1: there are none.
-    - 0.7, 0.4, 0.1: there are fewer than in the round before, as many, more.
-    - 0.3: there are some in the first round.
+    - 1: the round has no questions.
+    - 0.7: it has fewer than the round before.
+    - 0.4: it has as many as the round before.
+    - 0.1: it has more than the round before.
+    - 0.3: it is the first round, and has questions.
 
     Args:
         count: how many questions the round has.

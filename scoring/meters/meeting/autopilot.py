@@ -178,7 +178,7 @@ def _ask_experts(
 ) -> MeetingState:
     """Ask each expert that has no message in ``state.messages``, then for its option if needed.
 
-    There are no messages again when doubts are asked for: all experts speak once more in that
+    When doubts are asked for the messages are empty again, so all experts speak once more in that
     round. An expert is asked for its option only once in a round, whatever it answers.
     """
     for name, ask in experts.items():

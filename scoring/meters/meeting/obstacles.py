@@ -89,7 +89,7 @@ class Situation(Frozen):
 
     @property
     def not_deep(self) -> list[str]:
-        """The aspects that must be deep and are not; none where the rule is switched off."""
+        """The required aspects that are not deep, or no aspects where the rule is switched off."""
         rule = self.config.rules.require_exploration_coverage
         if not rule.enabled:
             return []
