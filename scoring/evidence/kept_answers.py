@@ -48,7 +48,16 @@ _MOST_FILES = 50_000
 class Answers(Frozen):
     """What git and transcripts say of one iteration.
 
-    The fields are those of :class:`~scoring.evidence.facts.IterationFacts`.
+    Attributes:
+        trunk: where work lands.
+        landing: whether the work landed.
+        changed: what the iteration changed.
+        window: the time of the iteration; None when its commit does not resolve as written.
+        transcripts: what transcripts show in the window, or in the iteration's own lines; None
+            without a window under the reference's rules.
+        observed: what was seen in the iteration's own lines; None under the reference's rules.
+        counted_for: the lower iteration that names the same commit and for which the commit counts;
+            None without one.
     """
 
     trunk: Trunk

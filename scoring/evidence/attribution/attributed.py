@@ -157,7 +157,8 @@ class AttributedScan(Scan):
     def _report_unread(self, shares: Iterable[Share], read: Collection[str]) -> None:
         """Note the checkpoints with transcripts that are not read, and the checkpoints not here.
 
-        An iteration without lines gets the first as its problem; the second go to the survey.
+        The agent of an unread transcript becomes the problem of an iteration of which no line is
+        here. The checkpoints that are not here go to the survey.
 
         Args:
             shares: the iterations.
