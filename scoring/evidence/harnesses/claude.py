@@ -44,13 +44,13 @@ INTERRUPTED = "[Request interrupted by user"
 """How a text begins that the harness writes when the user stopped the agent."""
 
 DENIED = "Permission for this tool use was denied"
-"""How a refusal begins that a sub-agent got: by the user only where a reason follows."""
+"""How the refusal of a call of a sub-agent begins. It is the user's only if a reason follows."""
 
 REFUSED = ("The user doesn't want to", DENIED)
-"""How the error of a call begins that was refused."""
+"""How the error of a call that was refused begins."""
 
 REASON = re.compile("[Tt]he user said:\n")
-"""What precedes, in a refusal, the words of the user."""
+"""What is just before the words of the user in a refusal."""
 
 
 _QUEUED_PROMPT = ("queued_command", "prompt")

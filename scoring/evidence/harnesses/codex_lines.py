@@ -29,7 +29,7 @@ _NOT_RUN = (
     "resources/read failed: ",
     "collab spawn failed: ",
 )
-"""How the output of a call begins that could not be run."""
+"""How the output begins of a call that could not be run."""
 
 _HEADER = (
     "Chunk ID",

@@ -36,7 +36,7 @@ _TOKENS = TokenFields(
 )
 
 _SHOW_SHELLS = frozenset({"read_bash", "read_powershell"})
-"""Tools that show what a shell has printed since."""
+"""Tools that show what a shell has printed since it was last looked at."""
 
 _SKILL = "<skill-context"
 _REFUSED_CODES = ("rejected", "denied")

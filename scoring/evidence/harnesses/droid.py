@@ -24,7 +24,7 @@ from .harness import FileNames, Harness, Hook
 from .tool_calls import ToolNames, ToolReader
 
 _ATTACHED_BY_HARNESS = ("<system-reminder>", "Contents of ")
-"""How the texts in a prompt begin that the harness adds."""
+"""How a text that the harness adds to a prompt begins."""
 
 _STATE_LINES = ("todo_state", "agent_turn_outcome")
 """The kinds of lines that hold nothing of interest."""

@@ -18,13 +18,13 @@ CANCELLED_BY_USER = "Request cancelled."
 """What a message of the type info says when the user stopped the agent."""
 
 FILES = "--- Content from referenced files ---"
-"""What precedes, in a prompt, the files that it names with @."""
+"""What is just before the files in a prompt that names files with @."""
 
 CONTEXT = ("<session_context>", "This is the Gemini CLI. We are setting up the context")
-"""How a message of the user begins that the harness wrote at the start."""
+"""How a message begins that the harness wrote at the start in the name of the user."""
 
 _REFUSALS = ("did not allow", "denied")
-"""Words in the reason of a cancelled call that say that the user refused it."""
+"""Words in the answer of a cancelled call that say that the user refused the call."""
 
 _KINDS = ("user", "gemini", "info", "error", "warning")
 _TAKEN_BACK = "taken back"

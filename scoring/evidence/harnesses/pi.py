@@ -50,7 +50,7 @@ _OTHER_ROLES = (
 """The roles of what the person ran, and of what extensions say."""
 
 _TASK = "Task: "
-"""How the first prompt of a session begins that an extension started for an agent."""
+"""How the first prompt begins in a session that an extension started for a sub-agent."""
 
 _STOPPED = "aborted"
 
