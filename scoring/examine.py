@@ -97,6 +97,7 @@ class ExaminedIteration(Frozen):
         return self._of_agent("model")
 
     def _of_agent(self, name: Literal["harness", "model"]) -> str | None:
+        """Return the harness or the model of the agent, or None where nothing shows it."""
         in_entry: str | None = getattr(self.record.agent, name)
         if in_entry:
             return in_entry

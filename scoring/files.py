@@ -123,7 +123,7 @@ class FileState(NamedTuple):
     Attributes:
         size: how many bytes the file has.
         modified_ns: when its content was last modified, in nanoseconds since 1970.
-        changed_ns: when its content or its properties were last changed, likewise.
+        changed_ns: when its content or its properties were last changed, in nanoseconds since 1970.
     """
 
     size: int
@@ -159,10 +159,10 @@ def _status(path: Path | str) -> os.stat_result | None:
 
 
 def make_folder(path: Path) -> None:
-    """Make a folder and those above it, where they are missing.
+    """Make a folder and the folders above it, where they are missing.
 
     Raises:
-        WriteError: it cannot be made.
+        WriteError: a folder cannot be made.
     """
     try:
         path.mkdir(parents=True, exist_ok=True)

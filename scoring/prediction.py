@@ -103,6 +103,7 @@ def _pairs_above(values: Values, truths: Values, weights: Weights) -> tuple[Any,
 
 
 def _share_above(twice_above: float, pairs: float) -> float | None:
+    """Return the share of pairs that the sums of ``_pairs_above`` give, or None without pairs."""
     return twice_above / 2 / pairs if pairs else None
 
 
@@ -124,6 +125,7 @@ def _rank_products(values: Values, truths: Values, weights: Weights) -> tuple[An
 
 
 def _correlation(covariance: float, variances: float) -> float | None:
+    """Return the correlation, or None where the product of variances is 0."""
     return covariance / math.sqrt(variances) if variances else None
 
 
@@ -176,7 +178,7 @@ def within(groups: Sequence[str], truths: Values, figures: Figures) -> Foretold:
 def _pairs_in(cases: Sequence[tuple[float, float]]) -> Cluster:
     """Return the pairs of cases of one group with different truths, as a cluster.
 
-    Its total is how many of these pairs are in the right order, where a tie counts as half.
+    The total of the cluster is how many pairs are in the right order, where a tie counts as half.
 
     Args:
         cases: the cases, each a figure and a truth.
@@ -295,7 +297,7 @@ class GroupedDraws:
     def drawn(self, values: Values, cases: Sequence[int]) -> list[float | None]:
         """Return the figure of some cases in each draw, or None for a draw that has none.
 
-        The list is empty where all cases of these draws are of one group: nothing is drawn then.
+        The list is empty where the groups are fewer than two: nothing is drawn then.
 
         Args:
             values: the value of each of the cases.

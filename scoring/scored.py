@@ -101,8 +101,8 @@ class WrittenSidecars(NamedTuple):
     """How many sidecars a run has brought up to date.
 
     Attributes:
-        iterations: those of iterations, also where the file was right already.
-        sessions: those of sessions, likewise.
+        iterations: how many sidecars of iterations, also where the file was right already.
+        sessions: how many sidecars of sessions, also where the file was right already.
     """
 
     iterations: int

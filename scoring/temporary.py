@@ -1,4 +1,4 @@
-"""Temporary files and directories, and how those of killed processes are removed."""
+"""Temporary files and directories, also the removal of what killed processes left."""
 
 import fcntl
 import functools

@@ -374,7 +374,7 @@ def read_fields(
 def fields_in(
     data: bytes, fields: Mapping[str, Take], most: int = MOST_EVENTS
 ) -> PlainData:
-    """Return the values of fields in YAML by name, none of them where the YAML is empty.
+    """Return the values of fields in YAML by name, {} where the YAML is empty.
 
     Args:
         data: the YAML.

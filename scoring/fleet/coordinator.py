@@ -136,7 +136,11 @@ class Coordinator:
             task.has_begun = True
 
     def _look_at_cluster(self) -> None:
-        """Count the workers now and then, and end the run when it has had none for long."""
+        """Count the workers now and then.
+
+        Raises:
+            FleetError: the scheduler was lost, or had no workers, for longer than is waited for.
+        """
         now = time.monotonic()
         is_running = self._client.status == "running"
 

@@ -114,8 +114,7 @@ class DataSet:
     ) -> Iterator["DataSet"]:
         """Open a data set to write to, or make it, and yield it.
 
-        In a folder no other fleet can write meanwhile. Elsewhere the first fleet to commit goes on,
-        and the commits of any other fail.
+        A folder is locked meanwhile. Elsewhere a commit fails after another fleet has committed.
 
         Raises:
             FleetError: another fleet writes to the data set.
@@ -331,6 +330,7 @@ class DataSet:
 
     @contextlib.contextmanager
     def _errors_of_reading(self) -> Iterator[None]:
+        """Raise an InputError for every error in the block that is not ours."""
         try:
             yield
         except DaScoreError:

@@ -140,7 +140,11 @@ class _FleetFile(NamedTuple):
         return SettingsError(f"{self.name}: {text}")
 
     def with_variables(self, text: str) -> str:
-        """Return a text with each ``${NAME}`` replaced by that variable, which must be set."""
+        """Return a text with each ``${NAME}`` replaced by that variable.
+
+        Raises:
+            SettingsError: the variable is not set.
+        """
 
         def value_of(match: re.Match[str]) -> str:
             if match[1] not in os.environ:
@@ -150,7 +154,11 @@ class _FleetFile(NamedTuple):
         return _VARIABLE.sub(value_of, text)
 
     def path(self, text: str) -> str:
-        """Return a URL as it is, and a path as an absolute one, both with variables replaced."""
+        """Return a URL as it is, and a path as an absolute one, both with variables replaced.
+
+        Raises:
+            SettingsError: a variable is not set, or the text cannot be a path.
+        """
         text = self.with_variables(text)
         if is_url(text):
             return text

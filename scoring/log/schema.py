@@ -196,7 +196,7 @@ def faults_of(
     return sorted(faults, key=lambda fault: (fault.line or 0, fault.path))
 
 
-def _version_of(document: MappingNode) -> int | None:
+def _version_of(document: MappingNode) -> int | None:  # None: missing, or not a number
     try:
         fields = Reader().struct(document, {"schema_version": Reader.integer})
     except YamlError:

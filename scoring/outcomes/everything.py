@@ -149,7 +149,7 @@ def _repository_of(folder: Path) -> GitRepository | None:
 def _repositories(
     files: Iterable[File], own: GitRepository | None
 ) -> list[GitRepository]:
-    """Return the sources' own repository, then those of the folders in which sessions worked.
+    """Return the sources' own repository, then the repositories of folders where sessions worked.
 
     Each comes once. Those of folders are in order of their paths.
     """

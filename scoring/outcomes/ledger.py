@@ -44,8 +44,7 @@ class Ledger(NamedTuple):
     """All work of a repository.
 
     Attributes:
-        units: the units, the one that ended first at the beginning; before it those of which the
-            end is not known.
+        units: the units, first those without a known end, then the one that ended first, and so on.
         caller: the name and the address of the caller in git.
         trunk: where the work was to land.
         tip_time: when the newest commit of the trunk was made, in seconds since 1970; None

@@ -128,7 +128,7 @@ def _observe_tests_of_rests(units: Iterable[OpenUnit], work: AllWork) -> None:
 
 
 def _add_written(whole: WrittenLines, written: WrittenLines, work: AllWork) -> None:
-    """Add to ``whole`` those of the written lines that are in files of the repository."""
+    """Add to ``whole`` the written lines that are in files of the repository."""
     for file, lines in written.items():
         if file.is_inside(work.work_trees):
             whole[file] = whole.get(file, array("q")) + lines

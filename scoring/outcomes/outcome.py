@@ -243,9 +243,9 @@ class Outcomes:
         return self._graph.introduced[commit] >= self._graph.mainline_index[until]
 
     def _counts(self, watched: Collection[_Watched]) -> dict[_Watched, Counted | None]:
-        """Return the counts of lines of watched works, and keep in the store those that are new.
+        """Return the counts of lines of watched works, and keep new counts in the store.
 
-        None for work of which git lacks lines of a commit on the way. That is not kept.
+        None, which is not kept, for work where git lacks lines of a commit within the horizon.
         """
         lines = self._history.lines
         counts = lines.kept(_KEPT_NAME, dict[str, Counted]) or {}
@@ -265,7 +265,7 @@ class Outcomes:
         return {each: counts.get(key) for each, key in keys.items()}
 
     def _count(self, watched: _Watched, fate: Fate) -> Counted:
-        """Return how many lines of some work were taken, how many of those by fixes, and by which.
+        """Return how many lines of some work were taken, how many by fixes, and by which fixes.
 
         A fix that was itself undone within the horizon does not count.
 

@@ -131,7 +131,7 @@ def price(spent: Spent, time: int | None = None) -> float | None:
 
 @contextlib.contextmanager
 def stored_prices(cache_dir: Path | None) -> Iterator[None]:
-    """Use the rates in the store inside the context, and store those that are looked up there.
+    """Use the rates in the store for the block, and store the rates that are looked up in it.
 
     Args:
         cache_dir: where the store is; None to store nothing.

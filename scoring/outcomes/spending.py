@@ -105,9 +105,9 @@ class Spending(Frozen, dict=True):
 
     @cached_property
     def charges(self) -> list[Charge]:
-        """What each entry of ``spent`` cost, for a sum those of its parts.
+        """What each entry of ``spent`` cost, or for a sum the charges of its parts.
 
-        Empty for tokens that get no cost: claimed ones, and those of lines.
+        Empty for tokens that get no cost: claimed tokens, and tokens of the source ``lines``.
         """
         if self.parts:
             return list(chain.from_iterable(part.charges for part in self.parts))
@@ -217,7 +217,7 @@ def _with_tokens(facts: IterationFacts) -> Spending:
 
 
 def _checkpoint_tokens(totals: TranscriptFacts, model: str) -> Spent:
-    """Return the totals of a checkpoint as tokens, those of Codex put in the usual kinds.
+    """Return the totals of a checkpoint as tokens, where totals of Codex become the usual kinds.
 
     Args:
         totals: the totals that the checkpoint states.
@@ -243,7 +243,10 @@ def _checkpoint_tokens(totals: TranscriptFacts, model: str) -> Spent:
 
 
 def without_claimed_cost(spending: Spending | None) -> Spending | None:
-    """Return the spending, without a cost if it comes from a checkpoint or the entry."""
+    """Return the spending, without a cost if it comes from a checkpoint or the entry.
+
+    None stays None.
+    """
     if spending and spending.source in ("checkpoint", "entry"):
         return replace(spending, has_price=False)
     return spending

@@ -67,7 +67,7 @@ class Unit:
             wrote most of its output; None without lines.
         minutes: the time between events that are at most five minutes apart; None without lines.
         ended: when it ended, in nanoseconds since 1970; None where that is not known.
-        state: what became of it.
+        state: what became of the work, or ``talk`` where the unit is talk.
         written_here: how many lines its edits left in files of the repository.
         wrote_code: whether some of those lines are in files of code.
         of_landed: whether it is talk of sessions that checkpoints of landed work list, and none of
@@ -153,7 +153,7 @@ class Unit:
 
     @property
     def is_known_by_lines(self) -> bool:
-        """Whether git has no commit of it, so that its lines alone say what became of it."""
+        """Whether git has no commit of the work, so that the written lines alone show its fate."""
         return self.kind == "rest" or not self.first_sha
 
     @property

@@ -1,7 +1,7 @@
 """What ``validate`` last found of the scores of a log: whether they foretell anything.
 
-A verdict is kept in the store with a mark for each score that it is about. It holds for scores
-only where each of them has its mark there.
+A verdict is kept in the store with a mark for each score that it is about. The verdict holds for
+some scores only where it was kept with the mark of every one.
 """
 
 from collections.abc import Collection, Iterable, Sequence

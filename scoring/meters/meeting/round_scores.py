@@ -27,7 +27,7 @@ CHECKLIST = (
 )
 """The aspects that every decision should be explored in.
 
-One that a record does not list is at level none.
+An aspect that a record does not list is at level none.
 """
 
 LEVELS: dict[CoverageLevel, float] = {"none": 0.0, "shallow": 0.5, "deep": 1.0}

@@ -124,6 +124,11 @@ def _as_data(config: MeetingConfig) -> PlainData:
 
 
 def _read_or_none(path: Path) -> bytes | None:
+    """Return the bytes of a file, or None where it does not exist.
+
+    Raises:
+        InputError: the file cannot be read.
+    """
     try:
         return read_file(path)
     except FileNotFoundError:
