@@ -1,6 +1,6 @@
 """The data set of a fleet: Delta tables of rows.
 
-The last of them, ``repositories``, names the versions of the others that count. It is written
+The last table, ``repositories``, names the versions of the others that count. It is written
 last, so that a run that was interrupted changed nothing.
 """
 
@@ -177,7 +177,7 @@ class DataSet:
         Args:
             table: the name of the table.
             delta_table: the table.
-            schema: the columns; None for those that the table has.
+            schema: the columns; None for the columns of the table.
         """
         from pyarrow.fs import LocalFileSystem, SubTreeFileSystem
 
@@ -211,7 +211,7 @@ class DataSet:
         The states are all under one rubric, and replace the earlier ones of their repositories.
 
         Raises:
-            FleetError, WriteError: as :meth:`put`.
+            FleetError, WriteError: another fleet has written here, or it cannot be written.
         """
         import pyarrow as pa
 
@@ -233,7 +233,7 @@ class DataSet:
         """Join small files, remove files that have not counted for a day, and let all rows count.
 
         Raises:
-            FleetError, WriteError: as :meth:`put`.
+            FleetError, WriteError: another fleet has written here, or it cannot be written.
         """
         for table in self._tables.values():
             with self._errors_of_writing():

@@ -215,7 +215,7 @@ def _rows_to_replace(
 
 
 def _rescore_tables(tables: PlainData, rubric: Rubric, month: str) -> None:
-    """Change the rows of a month to those under another rubric, with the tables of ``tables``.
+    """Replace the rows of a month in ``tables`` with their rows under another rubric.
 
     Args:
         tables: an Arrow table of rows by name, as :func:`_kept_tables` returns them; changed here,

@@ -285,8 +285,8 @@ def fingerprint_of(
 def _transcript_folders(repository: Repository) -> list[Path]:
     """Return the folders where transcripts of a repository may be, as its settings say.
 
-    Without folders in the settings these are the homes of all harnesses. Empty where
-    the settings cannot be read.
+    Without folders in the settings they are the homes of all harnesses. The list is empty where
+    the settings want no transcripts or cannot be read.
     """
     try:
         settings = resolve_settings(repository.options(), environment={})

@@ -1,4 +1,4 @@
-"""File systems of a fleet: those of its sources, and that to which delta-rs writes its results."""
+"""File systems of a fleet: where its sources are, and where delta-rs writes its results."""
 
 import os
 import re

@@ -72,7 +72,7 @@ _ZIP_PLAIN_FILE = 8
 
 @contextlib.contextmanager
 def scratch_folder(config: FleetConfig) -> Iterator[Path]:
-    """Yield a new folder that is removed after the block, and remove those of killed workers.
+    """Yield a new folder, which is removed after the block. Folders of killed workers go before.
 
     Raises:
         InputError: the folder cannot be made.

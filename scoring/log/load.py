@@ -58,7 +58,7 @@ def load_iteration_log(
 
     Args:
         directory: the directory of the log.
-        true_flags: the spellings of true, as for :class:`~scoring.yamlread.Reader`.
+        true_flags: the spellings, such as ``True``, that a test flag takes for true.
         broken: takes the errors of entries that cannot be read, and the others are loaded; None
             ends the load with an error.
         cache_dir: the folder of the store, which saves reading entries again; None reads all.
@@ -87,7 +87,7 @@ def load_log_for(
     Args:
         rubrics: where one of them loads strictly, an entry that cannot be read ends the load.
         directory: the directory of the log.
-        true_flags: the spellings of true, as for :class:`~scoring.yamlread.Reader`.
+        true_flags: the spellings, such as ``True``, that a test flag takes for true.
         broken: takes the errors of entries that cannot be read, and the others are loaded; None
             ends the load with an error.
         cache_dir: the folder of the store; entries that it knows and that did not change are not
@@ -165,7 +165,7 @@ def _load_entries(
     Args:
         directory: the directory of the log.
         names: the names of the files.
-        true_flags: the spellings of true, as for :class:`~scoring.yamlread.Reader`.
+        true_flags: the spellings, such as ``True``, that a test flag takes for true.
         report: takes the error of each file that cannot be read, which is left out.
         store: the store, which is opened and closed here.
     """
@@ -228,7 +228,7 @@ def load_records(
 
     Args:
         path: the file. An archive that does not exist has no records.
-        true_flags: the spellings of true, as for :class:`~scoring.yamlread.Reader`.
+        true_flags: the spellings, such as ``True``, that a test flag takes for true.
 
     Raises:
         LogError: the file cannot be read, or does not hold an entry or an archive.
@@ -261,7 +261,7 @@ def load_archive(
 
     Args:
         path: the file.
-        true_flags: the spellings of true, as for :class:`~scoring.yamlread.Reader`.
+        true_flags: the spellings, such as ``True``, that a test flag takes for true.
         broken: takes the errors of archived entries with wrong values, and the others are loaded;
             None ends the load with an error.
 

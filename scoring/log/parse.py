@@ -16,7 +16,7 @@ from scoring.yamlread import TRUE_FLAGS, Reader, Take, items_of, parse
 from . import model
 
 MOST_IN_ENTRY = 20_000
-"""How many values, lists and mappings an entry may have, those that aliases repeat included."""
+"""How many values, lists and mappings an entry may have, with everything that aliases repeat."""
 
 _LONGEST_COMMIT = 4096
 """No name of a commit has more characters than this."""
@@ -133,7 +133,7 @@ _BLOCK_NAMES = {
     model.VerifierRecord: "VerifierFields",
     model.ReviewBlock: "ReviewFields",
 }
-"""The blocks, each before those that hold it."""
+"""The names of the blocks. A block comes before every block that holds it."""
 
 BLOCKS: dict[Any, EntryBlock] = {}
 for _block_model, _block_name in _BLOCK_NAMES.items():
@@ -316,7 +316,7 @@ def parse_iteration_record(
 
     Args:
         data: the content of the file.
-        true_flags: the spellings of true, as for :class:`~scoring.yamlread.Reader`.
+        true_flags: the spellings, such as ``True``, that a test flag takes for true.
 
     Raises:
         YamlError: the YAML is broken, a value has the wrong type, or the schema is not 1 or 2.
@@ -372,7 +372,7 @@ def parse_archive(
 
     Args:
         data: the content of the file.
-        true_flags: the spellings of true, as for :class:`~scoring.yamlread.Reader`.
+        true_flags: the spellings, such as ``True``, that a test flag takes for true.
         broken: takes the error of each entry with a wrong value, and the other entries are
             returned; None raises the first error.
 

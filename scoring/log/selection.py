@@ -77,7 +77,7 @@ class Period(NamedTuple):
     last: datetime.date
 
     def __contains__(self, day: object) -> bool:
-        """Return whether a day is one of these. None is not."""
+        """Return whether a day is in the period. None is not."""
         return isinstance(day, datetime.date) and self.first <= day <= self.last
 
     def __str__(self) -> str:

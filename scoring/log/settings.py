@@ -56,7 +56,7 @@ def resolve_settings(
     Args:
         options: the options of the command line by their long names, settings or not; None and ()
             mean that an option was not given.
-        environment: the variables of the environment; by default those of this process.
+        environment: the variables of the environment; None for the environment of this process.
         files: whether the settings files of the repository are read.
 
     Raises:
@@ -171,7 +171,7 @@ def _override(
     source: str,
     repository: Path | None = None,
 ) -> None:
-    """Put the settings of a stronger source over those of weaker ones.
+    """Replace settings of weaker sources with the settings of a stronger source.
 
     ``transcripts`` and ``transcript-dir`` answer one question, so either replaces both.
 

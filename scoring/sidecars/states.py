@@ -218,7 +218,7 @@ def _lost_without_provenance(
 def _signals_not_checked(lost: tuple[Loss, ...], facts: IterationFacts) -> set[str]:
     """Return the signals that cannot be checked any more.
 
-    Where lines of transcripts are gone, these are all signals that are read from lines.
+    Where lines of transcripts are gone, all signals that are read from lines are among them.
     """
     signals = {loss.signal for loss in lost}
     read_from_lines = {str(signal.id) for signal in SIGNALS if signal.read_from_lines}

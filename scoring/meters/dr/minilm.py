@@ -129,7 +129,7 @@ class MiniLM:
 
 
 def _batches(lengths: Sequence[int]) -> Iterator[list[int]]:
-    """Yield groups of indices of texts, so that those of a group have the same number of tokens.
+    """Yield groups of indices of texts. The texts of a group have the same number of tokens.
 
     Args:
         lengths: the number of tokens of each text.

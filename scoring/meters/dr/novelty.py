@@ -152,7 +152,7 @@ def new_by_words(rounds: Iterable[Iterable[str]], threshold: float) -> list[list
 
 
 class _WordIndex:
-    """The claims so far by their words, so that a claim is compared only with those like it."""
+    """The claims so far by their words. A claim is compared only with claims that share a word."""
 
     def __init__(self, threshold: float) -> None:
         self._threshold = threshold

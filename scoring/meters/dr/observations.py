@@ -303,7 +303,7 @@ def confidence_in(
 
     That says how firm a signal is. It is not a probability.
 
-    ``k``, the threshold of paraphrases, that of low novelty and those of readiness are one step
+    ``k`` and the thresholds of paraphrases, of low novelty and of readiness are one step
     lower, the same and one step higher, in all combinations.
 
     Args:
