@@ -406,16 +406,30 @@ def _(here: Here) -> str:
     return refusal(ask)
 
 
-@reaches("scoring.evidence.harnesses.sqlite_store._TIME_LIMIT")
+@reaches("scoring.evidence.harnesses.sqlite_store._FREE_STEPS")
 def _(here: Here) -> str:
-    here.patch.setattr("scoring.evidence.harnesses.sqlite_store._TIME_LIMIT", 0.1)
     with contextlib.closing(sqlite3.connect(here.folder / "a.db")) as database:
         database.execute("CREATE TABLE a (b)")
+        database.executemany("INSERT INTO a VALUES (?)", [(n,) for n in range(1_000)])
+        database.commit()
 
     def ask() -> None:
-        endless = "WITH RECURSIVE r(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM r) SELECT x FROM r"
-        with opened_database(here.folder / "a.db") as ask:
-            list(ask(f"SELECT count(*) FROM ({endless})"))
+        with opened_database(here.folder / "a.db") as (ask, _):
+            list(ask("SELECT count(*) FROM a, a AS b, a AS c WHERE a.b + b.b = -c.b"))
+
+    return refusal(ask)
+
+
+@reaches("scoring.evidence.harnesses.sqlite_store._VALUE_LIMIT")
+def _(here: Here) -> str:
+    with contextlib.closing(sqlite3.connect(here.folder / "a.db")) as database:
+        database.execute("CREATE TABLE a (b)")
+        database.execute("INSERT INTO a VALUES (zeroblob(?))", [(64 << 20) + 1])
+        database.commit()
+
+    def ask() -> None:
+        with opened_database(here.folder / "a.db") as (ask, _):
+            list(ask("SELECT b FROM a"))
 
     return refusal(ask)
 

@@ -7,6 +7,7 @@ import contextlib
 import json
 import re
 from collections import deque
+from collections.abc import Collection
 from itertools import chain
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -28,7 +29,7 @@ from .fields import (
 )
 from .harness import FileNames, Harness
 from .protobuf import first_text, numbers_in, packed_numbers
-from .sqlite_store import Ask, opened_database, tables_of
+from .sqlite_store import Ask, opened_database
 from .tool_calls import ToolNames, ToolReader
 
 _LOGS = ".system_generated/logs"
@@ -213,8 +214,9 @@ class Antigravity(Harness):
         ``responses`` is missing without a database that can be read. See :func:`_about`.
         """
         shown: PlainData = {"session": path.parents[2].name}
-        with contextlib.suppress(OSError), opened_database(_database_of(path)) as ask:
-            shown |= _about(ask)
+        database = opened_database(_database_of(path))
+        with contextlib.suppress(OSError), database as (ask, tables):
+            shown |= _about(ask, tables)
         shown.setdefault("folder", _folder_in_history(path))
         return shown
 
@@ -251,13 +253,12 @@ def _folder_in_history(path: Path) -> str:
     return ""
 
 
-def _about(ask: Ask) -> PlainData:
+def _about(ask: Ask, tables: Collection[str]) -> PlainData:
     """Return what a database states: ``responses``, and ``folder`` where it names one.
 
     ``responses`` has, by the number of a step as text, the tokens and the model of its response.
     """
     about: PlainData = {"responses": {}}
-    tables = tables_of(ask)
     if "trajectory_metadata_blob" in tables:
         for (data,) in ask(
             "SELECT data FROM trajectory_metadata_blob WHERE id = 'main'"

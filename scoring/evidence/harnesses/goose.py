@@ -27,7 +27,7 @@ from .harness import (
     Home,
     home_named,
 )
-from .sqlite_store import Ask, opened_database, tables_of
+from .sqlite_store import Ask, opened_database
 from .tool_calls import ToolNames, ToolReader
 
 _TOKENS = TokenFields(
@@ -216,8 +216,7 @@ class Goose(Harness):
             OSError: the database cannot be read.
             ForeignFileError: the database is one of another program.
         """
-        with opened_database(path) as ask:
-            tables = tables_of(ask)
+        with opened_database(path) as (ask, tables):
             if not tables >= {"sessions", "messages"}:
                 raise ForeignFileError
 

@@ -36,7 +36,7 @@ from .harness import (
     home_named,
 )
 from .json_reader import DOCUMENT_LIMIT, OTHER_TYPE
-from .sqlite_store import Ask, opened_database, tables_of
+from .sqlite_store import Ask, opened_database
 from .tool_calls import ToolNames, ToolReader, names
 
 _TOKENS = TokenFields("output", "input", "cache.read", "cache.write")
@@ -53,9 +53,12 @@ _ABORTED = "Tool execution aborted"
 _RUN_BY_USER = "The following tool was executed by the user"
 """How a prompt begins before a response that only holds a command that the user ran."""
 
-_ROWS_OF_SESSION = (
-    "SELECT {}, CAST(data AS BLOB) FROM {} WHERE session_id = ? ORDER BY {}"
-)
+_MESSAGES = """
+SELECT id, CAST(data AS BLOB) FROM message WHERE session_id = ? ORDER BY time_created, id
+"""
+_PARTS = """
+SELECT CAST(data AS BLOB) FROM part WHERE +session_id = ? AND message_id = ? ORDER BY id
+"""
 
 _NEWER_TABLE = "session_v2"
 """The table that only newer versions have, and the key of a line that names it."""
@@ -349,8 +352,7 @@ def _lines_of_database(path: Path) -> Iterator[Any]:
         OSError: the database cannot be read.
         ForeignFileError: the database is one of another program.
     """
-    with opened_database(path) as ask:
-        tables = tables_of(ask)
+    with opened_database(path) as (ask, tables):
         if not tables & {"session", _NEWER_TABLE}:
             raise ForeignFileError
 
@@ -372,13 +374,6 @@ def _messages_in(ask: Ask, session: object) -> Iterator[Any]:
         ask: asks the database.
         session: the id of the session.
     """
-    parts: dict[object, list[Any]] = {}
-    for message, data in ask(
-        _ROWS_OF_SESSION.format("message_id", "part", "id"), (session,)
-    ):
-        parts.setdefault(message, []).append(value_of(data or b""))
-
-    for name, data in ask(
-        _ROWS_OF_SESSION.format("id", "message", "time_created, id"), (session,)
-    ):
-        yield {"info": value_of(data or b""), "id": name, "parts": parts.get(name, ())}
+    for name, data in ask(_MESSAGES, (session,)):
+        parts = [value_of(part or b"") for (part,) in ask(_PARTS, (session, name))]
+        yield {"info": value_of(data or b""), "id": name, "parts": parts}

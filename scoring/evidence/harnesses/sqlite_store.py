@@ -4,15 +4,12 @@ import contextlib
 import errno
 import os
 import sqlite3
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from pathlib import Path
-from time import monotonic
 from typing import TypeAlias
 
 from scoring.files import refuse_special
 from scoring.temporary import temporary_directory
-
-from .json_reader import DOCUMENT_LIMIT
 
 Ask: TypeAlias = Callable[..., sqlite3.Cursor]
 """Asks a database: takes a statement and its values. ``dict`` makes a dictionary of a row."""
@@ -20,21 +17,37 @@ Ask: TypeAlias = Callable[..., sqlite3.Cursor]
 _LOCK_TIMEOUT = 2.0
 """How many seconds to wait for a database that is locked."""
 
-_TIME_LIMIT = 120.0
-"""How many seconds a database may be open while it is asked."""
+_FREE_STEPS = 50_000_000
+"""How many steps SQLite may take for all questions to one database: about a second's."""
 
-_STEPS = 100_000
-"""After how many steps of SQLite the time is looked at."""
+_STEPS_PER_BYTE = 4
+"""How many more it may take for each byte of the database, which is enough to read all rows."""
+
+_STEPS_COUNTED = 100_000
+"""After how many steps they are counted."""
+
+_VALUE_LIMIT = 64 << 20
+"""The most bytes that a value, or a row, may have."""
 
 _COPY_LIMIT = 4 << 30
 """The largest file, in bytes, that is copied to be asked."""
 
 _COPY_BLOCK = 1 << 20
 
+_STORED_TABLES = """
+SELECT name FROM sqlite_master WHERE type = 'table' AND NOT EXISTS
+(SELECT * FROM pragma_table_xinfo(sqlite_master.name) WHERE hidden > 0)
+"""
+
 
 @contextlib.contextmanager
-def opened_database(path: Path, follow_links: bool = True) -> Iterator[Ask]:
+def opened_database(
+    path: Path, follow_links: bool = True
+) -> Iterator[tuple[Ask, set[str]]]:
     """Open a database to ask it, while others may write. Nothing next to it is made or changed.
+
+    Gives what asks it, and the names of its tables that hold all their values. Only these can be
+    read: a view or a computed column of a small file could give values of any size.
 
     SQLite would make a log where none exists, so the database is then read as one that cannot
     change. SQLite would also make the index of a log: then a copy is asked.
@@ -46,26 +59,32 @@ def opened_database(path: Path, follow_links: bool = True) -> Iterator[Ask]:
 
     Raises:
         OSError: the database cannot be read, one of its files is not a plain one, or a question
-            in the ``with`` block fails or takes too long.
+            in the ``with`` block fails, or all take too many steps, as a search without an index
+            for each of many sessions does.
     """
-    _refuse_special_files(path, follow_links)
+    size = _size_of_plain_files(path, follow_links)
     try:
         with contextlib.ExitStack() as stack:
             database = stack.enter_context(contextlib.closing(_connection(path, stack)))
             database.text_factory = lambda text: text.decode("utf-8", "replace")
             database.row_factory = sqlite3.Row
-            database.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, DOCUMENT_LIMIT)
-            end = monotonic() + _TIME_LIMIT
-            database.set_progress_handler(lambda: monotonic() > end, _STEPS)
+            database.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, _VALUE_LIMIT)
+            most_steps = _FREE_STEPS + _STEPS_PER_BYTE * size
+            counts = iter(range(most_steps // _STEPS_COUNTED))
+            database.set_progress_handler(
+                lambda: next(counts, None) is None, _STEPS_COUNTED
+            )
             database.execute("BEGIN")
-            yield database.execute
+            tables = {name for (name,) in database.execute(_STORED_TABLES)}
+            database.set_authorizer(_authorizer(tables))
+            yield database.execute, tables
     # names in a damaged file may be of any bytes
     except (sqlite3.Error, UnicodeError) as e:
         raise OSError(errno.EBADMSG, f"no database that can be read ({e})") from None
 
 
-def _refuse_special_files(path: Path, follow_links: bool) -> None:
-    """Refuse a database that is not a plain file, or with which SQLite reads such a file.
+def _size_of_plain_files(path: Path, follow_links: bool) -> int:
+    """Return how many bytes a database and the files have that SQLite reads with it.
 
     Raises:
         OSError: a file is a device, a socket or the like, or a link that must not be followed; or
@@ -74,11 +93,13 @@ def _refuse_special_files(path: Path, follow_links: bool) -> None:
     if not follow_links and path.parent.is_symlink():
         raise OSError(errno.ELOOP, "is in a folder that is a link")
 
+    size = 0
     for file in (path, *(Path(f"{path}-{name}") for name in ("wal", "shm", "journal"))):
         if not follow_links and file.is_symlink():
             raise OSError(errno.ELOOP, f"{file.name} is a link")
         if file == path or os.path.lexists(file):
-            refuse_special(file)
+            size += refuse_special(file).st_size
+    return size
 
 
 def _connection(path: Path, stack: contextlib.ExitStack) -> sqlite3.Connection:
@@ -121,8 +142,26 @@ def _copy(source: Path, target: Path) -> None:
             copy.write(block)
 
 
-def tables_of(ask: Ask) -> set[str]:
-    """Return the names of the tables of a database, without views."""
-    return {
-        name for (name,) in ask("SELECT name FROM sqlite_master WHERE type = 'table'")
-    }
+def _authorizer(
+    tables: Collection[str],
+) -> Callable[[int, str | None, str | None, str | None, str | None], int]:
+    """Return what allows a statement to read and count the rows of some tables, and nothing else.
+
+    Reading a table for a view is not allowed.
+    """
+
+    def authorize(
+        action: int,
+        first: str | None,
+        second: str | None,
+        _database: str | None,
+        view: str | None,
+    ) -> int:
+        allowed = (
+            action in (sqlite3.SQLITE_SELECT, sqlite3.SQLITE_TRANSACTION)
+            or (action == sqlite3.SQLITE_READ and first in tables and view is None)
+            or (action == sqlite3.SQLITE_FUNCTION and second == "count")
+        )
+        return sqlite3.SQLITE_OK if allowed else sqlite3.SQLITE_DENY
+
+    return authorize

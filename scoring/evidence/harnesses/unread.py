@@ -177,7 +177,7 @@ def _sessions_of_crush(database: Path) -> int:
     """
     with (
         contextlib.suppress(OSError),
-        opened_database(database, follow_links=False) as ask,
+        opened_database(database, follow_links=False) as (ask, _),
     ):
         (count,) = ask(
             "SELECT count(*) FROM sessions WHERE parent_session_id IS NULL"

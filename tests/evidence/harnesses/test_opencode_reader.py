@@ -521,6 +521,47 @@ class TestDatabase:
             found.execute("DROP TABLE session")
             assert "no such table: session" in "".join(warned(path))
 
+    @pytest.mark.parametrize("table", ["session", "message", "part"])
+    @pytest.mark.parametrize("kind", ["view", "computed column"])
+    def test_reads_nothing_that_a_database_computes(
+        self, tmp_path: Path, table: str, kind: str
+    ) -> None:
+        path = tmp_path / DATA / "opencode.db"
+        with contextlib.closing(database(path, document(*MESSAGES), close=False)) as db:
+            if kind == "view":
+                db.execute(f"ALTER TABLE {table} RENAME TO hidden")
+                db.execute(f"CREATE VIEW {table} AS SELECT * FROM hidden")
+            else:
+                db.execute(f"ALTER TABLE {table} ADD COLUMN more AS (id || id)")
+            warnings = warned(path)
+        if table == "session":
+            assert warnings == []
+        else:
+            assert "no database that can be read (" in "".join(warnings)
+
+    def test_may_have_an_index_of_what_it_computes(self, tmp_path: Path) -> None:
+        path = tmp_path / DATA / "opencode.db"
+        with contextlib.closing(database(path, document(*MESSAGES), close=False)) as db:
+            db.execute("CREATE INDEX x ON part (session_id, json_extract(data, '$.x'))")
+            assert seen(events_of(path, "opencode")) == FOUND
+
+    def test_of_many_sessions_without_an_index_costs_one_message(
+        self, tmp_path: Path
+    ) -> None:
+        path = tmp_path / DATA / "opencode.db"
+        with contextlib.closing(database(path, close=False)) as db:
+            for number in range(6_000):
+                name = str(number)
+                db.execute(
+                    "INSERT INTO session (id, time_created) VALUES (?, 0)", [name]
+                )
+                db.execute("INSERT INTO message VALUES (?, ?, 0, '{}')", [name, name])
+            (warning,) = warned(path)
+            assert "no database that can be read (interrupted)" in warning
+            db.execute("CREATE INDEX x ON message (session_id)")
+            db.execute("CREATE INDEX y ON part (message_id)")
+            assert "interrupted" not in "".join(warned(path))
+
     def test_of_another_program_says_nothing(self, tmp_path: Path) -> None:
         with contextlib.closing(
             sqlite3.connect(path := tmp_path / "other.db")
