@@ -5,7 +5,7 @@ import warnings
 from collections.abc import Iterator, Mapping, Sequence
 
 from scoring.outcomes.cases import Case
-from scoring.prediction import auc
+from scoring.prediction import AUC
 
 FOLDS = 3
 """Blocks of time into which the sessions are cut to choose a penalty."""
@@ -40,7 +40,7 @@ def _worth(penalty: float, cases: Sequence[Case], names: Weights) -> float:
         values += [_score(case, weights) for case in block]
         truths += [case.truth for case in block]
 
-    return auc(values, truths) or 0.0
+    return AUC.of(values, truths) or 0.0
 
 
 def _blocks_in_time(cases: Sequence[Case]) -> Iterator[tuple[list[Case], list[Case]]]:

@@ -137,7 +137,7 @@ ERRORS = {
     ),
     "an iteration beyond all numbers": Mistake(
         ["iteration", "9" * 30, "--recompute"],
-        rf"{LOG}/iter-9{{30}}\.yaml: no entry for iteration",
+        rf"{LOG}: no iteration, commit or session is called '9{{30}}'; name one by number",
     ),
     "an unknown session": Mistake(
         ["session", "nobody"],

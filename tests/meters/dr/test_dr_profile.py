@@ -145,7 +145,7 @@ def log(repo: Repo, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def tune(monkeypatch: pytest.MonkeyPatch, profile: Profile) -> None:
     """Change the defaults of the meter wherever it has them."""
-    for name in (".profile", ".novelty", ".readiness", ""):
+    for name in (".profile", ".readiness", ""):
         monkeypatch.setattr(f"scoring.meters.dr{name}.DEFAULT", profile)
 
 
