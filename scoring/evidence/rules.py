@@ -65,6 +65,9 @@ class EvidenceRules(Frozen):
     corrections: "Callable[[IterationRecord, Path | str, Warn], Corrections]"
 
 
+_MANY_ENTRIES = 20_000
+"""How many entries a log may have without a line that says so."""
+
 REFERENCE = EvidenceRules(
     name="reference",
     true_flags=frozenset({"true"}),
@@ -245,6 +248,8 @@ class Sources(Frozen):
             self.reading.get("keep", True),
             refuse if self.trusted else self.warn,
         )
+        if len(records) > _MANY_ENTRIES:
+            self.warn(f"{iter_log_dir}: {len(records):,} entries, which may take long")
         if self.trusted:
             return records.without_other_names()
         return records

@@ -24,7 +24,7 @@ from helpers.harness_lines import as_bytes, read, response
 from helpers.repos import Repo
 
 from scoring import store
-from scoring.errors import DaScoreError
+from scoring.errors import DaScoreError, silent
 from scoring.evidence.entry_files import HookOutcome
 from scoring.evidence.git import changes, checkpoint_files, limits, plain_files, starter
 from scoring.evidence.git.changes import CommitPair
@@ -37,6 +37,7 @@ from scoring.evidence.git.repository import GitRepository
 from scoring.evidence.harnesses import discovery, lines
 from scoring.evidence.harnesses.sqlite_store import opened_database
 from scoring.evidence.labels import Judgement
+from scoring.evidence.rules import ATTRIBUTED, Sources
 from scoring.evidence.transcripts import opening
 from scoring.files import read_file
 from scoring.fleet.fleet_toml import read_fleet
@@ -190,6 +191,19 @@ def _(_: Here) -> str:
     return refusal(
         lambda: parse_iteration_record(f"{aliases}verifiers: [{'*a,' * 15_000}]")
     )
+
+
+@reaches("scoring.evidence.rules._MANY_ENTRIES")
+def _(here: Here) -> str:
+    here.patch.setattr("scoring.evidence.rules._MANY_ENTRIES", 1)
+    for number in (1, 2):
+        text = f"schema_version: 2\niteration: {number}\n"
+        (here.folder / f"iter-{number}.yaml").write_text(text)
+
+    said: list[str] = []
+    sources = Sources.under(ATTRIBUTED, here.folder, options={"warn": said.append})
+    sources.entries([], here.folder, silent)
+    return "".join(said)
 
 
 @reaches("scoring.log.places._FieldLines")
