@@ -11,7 +11,7 @@
     │   ├── TranscriptError      a transcript of a deliberation that cannot be read
     │   └── MeetingError         a judge's records or a config; ``faults`` lists what is wrong
     ├── GitError                 git is missing, too old, or failed
-    │   ├── TooLargeError        a commit that changes too much to be read
+    │   ├── TooLargeError        a commit that is too large to be read or checked out
     │   └── NotARepositoryError  a repository directory that is not a git work tree
     ├── FleetError               what keeps many repositories from being scored together
     ├── NotFoundError            an iteration or session that does not exist
@@ -60,7 +60,7 @@ _MODULE_OF_EXTRA = {
 
 
 def installing(extra: str) -> str:
-    """Return in words how to install an extra and keep the extras that are installed.
+    """Return in words how to install an extra together with the extras that are installed.
 
     The text names a clone, since da-score is not on a package index.
     """
@@ -110,7 +110,7 @@ class GitError(DaScoreError):
 
 
 class TooLargeError(GitError):
-    """A commit changes too much to be read."""
+    """A commit changes too much to be read, or its tree is too large to be checked out."""
 
 
 class NotARepositoryError(GitError):

@@ -46,7 +46,9 @@ class Kind(NamedTuple):
 
 
 class ListOf(NamedTuple):
-    """A list of values of one kind, which is read as a tuple. A text is a list of one.
+    """A list of values of one kind, of which :func:`checked_table` makes a tuple.
+
+    A text in place of the list counts as a list of one.
 
     Attributes:
         name: the kind in words, as errors say it: "a list of texts".

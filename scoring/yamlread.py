@@ -202,9 +202,10 @@ class Reader:
     ) -> PlainData:
         """Return the values of the fields that a mapping gives.
 
-        Keys that are not fields are ignored, and null gives nothing. Merge keys (``<<``) fill in
-        the fields that the mapping itself does not give; of several sources the first that gives
-        a field wins.
+        Keys that are not fields are ignored. Null in place of the mapping gives no fields; a
+        field that is null is given, with what its ``Take`` makes of null. Merge keys (``<<``)
+        fill in the fields that the mapping itself does not give; of several sources the first
+        that gives a field wins.
 
         Args:
             node: the mapping.

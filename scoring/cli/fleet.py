@@ -57,7 +57,15 @@ def run(
     force: bool,
     **where: Any,
 ) -> None:
-    """Run a fleet."""
+    """Run a fleet, as ``da-score fleet FLEET.toml`` does.
+
+    Args:
+        fleet: the path of the settings of the fleet.
+        options: how the results are printed.
+        rubric: the version that scores; None: that of the settings.
+        force: whether to score what did not change.
+        where: ``scheduler``, an address, or ``workers``, their number; each may be None.
+    """
     from scoring.fleet.fleet_toml import read_fleet
     from scoring.fleet.run import run_fleet
     from scoring.views.formats import require

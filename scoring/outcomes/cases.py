@@ -35,7 +35,7 @@ OUTCOMES: tuple[OutcomeName, ...] = get_args(OutcomeName)
 BY_DEGREES = ("survival", "label", "yield")
 """Outcomes from 0 to 1: shares of lines, and what people said. The others are yes or no."""
 
-BEFORE_LANDING = ("landed", "yield")
+FORETOLD_BEFORE_LANDING = ("landed", "yield")
 """Outcomes that the score should foretell from what is known of the work before it lands."""
 
 LEAST_LINES = 5
@@ -173,7 +173,7 @@ def _what_became(
     trunk = next((source.trunk for source in every if source.trunk), None)
 
     units: dict[int | None, Unit] = {}
-    if outcome in BEFORE_LANDING:
+    if outcome in FORETOLD_BEFORE_LANDING:
         as_observed = msgspec.structs.replace(every[-1], rules=ATTRIBUTED)
         for unit in ledger(records, log_dir, as_observed, rules).units:
             units[unit.iteration] = unit
@@ -252,7 +252,7 @@ def _lines_added(
         return record.lines_added
     if became.outcome is None:
         return None
-    if name not in BEFORE_LANDING:
+    if name not in FORETOLD_BEFORE_LANDING:
         return became.outcome.lines_added
     if became.unit is None:
         return None

@@ -139,7 +139,10 @@ class Unit:
 
     @property
     def first_sha(self) -> str | None:
-        """The SHA of its commit as it was first made, or None where no commit is known."""
+        """The SHA of its commit as it was first made, or None where no commit is known.
+
+        A rest has one where a person committed it later.
+        """
         if self.landing:
             return self.landing.sha
         return None

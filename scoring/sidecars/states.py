@@ -259,7 +259,7 @@ def _how_it_says_more(
 
 
 def _rank(band: str, rubric: Rubric) -> int:
-    """Return the index of a band from worst to best. An unknown band is above all others."""
+    """Return the index of a band, worst first; an unknown band is above all others."""
     names = [BAND_UNSCORED, BAND_INSUFFICIENT]
     names += [band_spec.name for band_spec in reversed(rubric.bands)]
     if band in names:

@@ -62,7 +62,11 @@ class Tests(Signal):
         return flags_claim(facts.record, facts.all_flags)
 
     def seen(self, facts: IterationFacts) -> SignalValue:
-        """Return the verdict of the last test run, which a change of documents alone needs not."""
+        """Return the verdict of the last test run, as :func:`tests_value` judges it.
+
+        Absent and not applicable where only documents were changed. Without observed facts the
+        claim votes.
+        """
         if facts.observed is None:
             return super().seen(facts)
         if facts.observed.documents:

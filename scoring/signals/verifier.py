@@ -143,7 +143,10 @@ def verifier_value(
 
 
 def _claim_of_verifiers(record: IterationRecord) -> SignalValue:
-    """Return what the verifiers claim: the mean of their statuses, or else linked traces."""
+    """Return what the verifiers claim: the mean of their statuses.
+
+    Where no verifier has a status that counts: whether the verifiers linked traces.
+    """
     statuses = _mean_status(
         [_Verdict(verifier, verifier.status) for verifier in record.verifiers]
     )

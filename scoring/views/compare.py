@@ -255,7 +255,7 @@ def _mean(values: Sequence[float]) -> float | None:
 
 
 def diff_logs(before: ScoredLog, after: ScoredLog) -> LogDiff:
-    """Compare the scores of one log under two rubrics.
+    """Compare the scores of one log under two rubrics, and split each change among the signals.
 
     Raises:
         ValueError: the two logs do not have the same iterations in the same order.

@@ -201,7 +201,8 @@ def _ratings(
 ) -> Ratings:
     """Return the ratings of one judgement for each iteration that two or more of the people rated.
 
-    Ratings are places on the scale from the worst (0) to the best, in the order of ``people``.
+    Ratings are places on the scale from the worst (0) to the best, in the order of ``people``; a
+    person who gave none is left out.
     """
     units = []
     for by_actor in iterations:

@@ -5,7 +5,7 @@ from typing import Any
 
 from scoring.examine import ExaminedIteration
 from scoring.outcomes.cases import (
-    BEFORE_LANDING,
+    FORETOLD_BEFORE_LANDING,
     LEAST_LINES,
     Became,
     Case,
@@ -117,14 +117,14 @@ def validity_sentences(validity: Validity) -> Lines:
         chance = f"{good} scores higher than {bad} with a chance of {_figure(score)}"
         yield f"{cases}, {validity.positives} of them {of_these}; {chance}."
 
-    if validity.outcome in BEFORE_LANDING:
+    if validity.outcome in FORETOLD_BEFORE_LANDING:
         yield "The score is without the signal landed: what is known of the work before it lands."
 
     if validity.foretelling:
         clear = counted(len(validity.foretelling), "is clear", "are clear")
         names = ", ".join(validity.foretelling)
         yield f"Of {validity.tried} single observations {clear} of chance for so many: {names}."
-    elif validity.tried and validity.outcome in BEFORE_LANDING:
+    elif validity.tried and validity.outcome in FORETOLD_BEFORE_LANDING:
         yield (
             f"None of {validity.tried} single observations foretells it: "
             "none is clear of chance for so many."

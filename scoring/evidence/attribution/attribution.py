@@ -233,8 +233,8 @@ class _Linker(NamedTuple):
 
         A part votes in either case:
 
-        - the iteration's commit changed a file that is pending in the part. Then the lines that no
-          other commit took vote;
+        - the iteration's commit changed a file that is pending in the part: no commit has taken
+          the part's last edit of the file before. Then the lines that no other commit took vote;
         - no file is pending in the part, and the part helped. Then the lines that no other commit
           took vote, from the beginning of the iteration's earliest part on.
 

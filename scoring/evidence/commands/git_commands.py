@@ -101,7 +101,7 @@ class CommitRequest(NamedTuple):
         amends: whether the command amends the last commit, or replaces the one that a reset before
             it undid.
         prints: whether the command may print a line for each commit.
-        makes_one: whether the command makes one commit at most.
+        makes_one_at_most: whether the command makes one commit at most.
         subject: the subject that the command gives the commit; "" where no plain word says it.
         is_last: whether the command is the last one of the line.
         with_texts: whether any command of the line shows texts.
@@ -112,7 +112,7 @@ class CommitRequest(NamedTuple):
     folder: str | None
     amends: bool = False
     prints: bool = True
-    makes_one: bool = False
+    makes_one_at_most: bool = False
     subject: str = ""
     is_last: bool = True
     with_texts: bool = False
@@ -161,15 +161,15 @@ def commit_requests(commands: Commands) -> list[CommitRequest]:
                 folder = folder.removesuffix("/.git")
 
             arguments = command.arguments
-            makes_one = command.subcommand == "commit"
+            makes_one_at_most = command.subcommand == "commit"
             is_quiet = any(map(_QUIET_OPTION.fullmatch, arguments))
             continues = command.subcommand != "merge" or "--continue" in arguments
             request = CommitRequest(
                 folder,
                 amends=undoes_last or "--amend" in arguments,
                 prints=continues and not is_quiet,
-                makes_one=makes_one,
-                subject=_subject(arguments) if makes_one else "",
+                makes_one_at_most=makes_one_at_most,
+                subject=_subject(arguments) if makes_one_at_most else "",
                 is_last=commands[command.position].is_last,
                 with_texts=shows_text,
             )
@@ -274,7 +274,7 @@ def commits_printed(requests: Sequence[CommitRequest], output: str) -> list[Comm
         return []
 
     matches = _matches(output)
-    if all(request.makes_one for request in printing):
+    if all(request.makes_one_at_most for request in printing):
         subjects = [request.subject for request in printing]
         is_unclear = len(matches) > len(printing) or printing[0].with_texts
         if is_unclear and all(subjects):

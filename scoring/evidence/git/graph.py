@@ -43,6 +43,7 @@ class CommitGraph:
         self._trunk_set = frozenset(trunk)
         self._off_trunk = list(off_trunk)
         self._order = list(self.parents)
+        # By boundary: the bases, and the commits before the mainline.
         self._bases = cache(self._bases_of)
         self._contained = cache(self._off_mainline)
 

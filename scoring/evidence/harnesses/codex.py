@@ -279,7 +279,7 @@ def _numbers_of(usage: CodexUsage | None) -> TokenNumbers | None:
 
 
 class Codex(Harness):
-    """Describes Codex: its files, folders and hook, and what shows that it wrote a line."""
+    """Describes Codex: its files, folders and hook, and how a line of a transcript shows it."""
 
     name = "codex"
     hook = Hook(".codex/hooks.json", "CODEX_HOME", "hooks.json", quiet=False)

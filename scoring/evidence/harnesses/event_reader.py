@@ -236,8 +236,9 @@ class EventReader(JsonReader):
         Args:
             name: its id; "": not known.
             tokens: what it used. Without output, no number counts; without uncached input, the
-                output alone does. Where nothing was written to the cache, all uncached input
-                counts as written.
+                output alone does. Where nothing was written to the cache, it is not known how
+                much was: the input is all of it, read from the cache or not, and what was not
+                read counts as written.
         """
         self.seen.responds(name or f"at {self.at[1]}")
         stated = TokensStated.ALL

@@ -361,12 +361,12 @@ def _document(data: Iterable[bytes]) -> bytes:
 
 
 def _read_lines(data: Iterable[bytes], start: int, lines: Lines) -> int:
-    """Read data in blocks of whole lines, then a last line without an end. Return the new offset.
+    """Read data in blocks of whole lines and a last line. Return the offset at which it ends.
 
     Args:
         data: the data, in pieces.
-        start: the offset in bytes at which the data begins. That of its end is returned.
-        lines: what reads the lines.
+        start: the offset in bytes at which the data begins.
+        lines: what reads the lines; of one over :data:`LINE_LIMIT` it gets the offset alone.
     """
     end = line_start = start
     rest = b""
@@ -396,4 +396,4 @@ def _read_lines(data: Iterable[bytes], start: int, lines: Lines) -> int:
     if skipping:
         lines.skip_long(line_start)
     lines.last(rest)
-    return line_start + len(rest)
+    return end

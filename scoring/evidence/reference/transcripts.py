@@ -163,9 +163,10 @@ def _claude_content(time: int, line: PlainData) -> LineContent:
 
 
 def _codex_content(time: int, line: PlainData) -> LineContent:
-    """Return the tokens in a line of Codex.
+    """Return the tokens in a line of Codex, as of the line's time, with 0 for its span.
 
-    A line that states no count of tokens contributes its time alone.
+    A line that states no count of tokens contributes its time alone. Tokens that the cache did not
+    give count as written to the cache, as the reference counts them.
     """
     payload = line.get("payload") or {}
     usage = (payload.get("info") or {}).get("last_token_usage")

@@ -199,7 +199,9 @@ class ObservedCommits:
         self.noted.append((commit, opened))
 
         by_other_tool = any(request.by_other_tool for request in opened.commits)
-        if by_other_tool or any(request.makes_one for request in opened.commits):
+        if by_other_tool or any(
+            request.makes_one_at_most for request in opened.commits
+        ):
             self._last_quiet = len(self.noted) - 1
             shas = git_commands.shas_shown(text, anywhere=by_other_tool)
             self._add_shown(self._last_quiet, shas)

@@ -60,7 +60,7 @@ class BaselineScore(NamedTuple):
 
     @classmethod
     def of(cls, score: _Row | PersistedScore, value: float | None) -> "BaselineScore":
-        """Return a score of the baseline.
+        """Return a score of the baseline: rubric, value, and whether it counts in a mean.
 
         Args:
             score: the row or the sidecar that has it.

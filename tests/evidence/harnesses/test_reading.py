@@ -212,3 +212,13 @@ class TestCopies:
         for text in (first, second):
             copies.read(text, lambda _: None)
         assert sum(taken) == whole + whole // 2
+
+
+@pytest.mark.parametrize("text", [b"a\nbcd", b"a\n" + b"b" * 90, b"b" * 90 + b"\na"])
+def test_a_part_ends_where_its_last_byte_is(
+    text: bytes, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(lines, "LINE_LIMIT", 50)
+    pieces = (text[at : at + 8] for at in range(0, len(text), 8))
+    end = lines._read_lines(pieces, 1000, Lines(HARNESSES, Tools()))
+    assert end == 1000 + len(text)
