@@ -344,6 +344,54 @@ class TestCheckpointsThatNoCommitNames:
             assert len(found) == 2
             assert [unit["tokens"]["output"] for unit in found] == [1 + 2, 4]
 
+    @cases(
+        "is_here, count",
+        {
+            "its transcript is here": (True, 1),
+            "it is missing, beside an earlier one that is here": (False, 2),
+        },
+    )
+    def test_it_is_not_where_a_sub_agent_that_started_since_may_have_edited(
+        self, history: History, da_score: DaScore, is_here: bool, count: int
+    ) -> None:
+        maker = history.session("maker", stored=False)
+        helper = history.session("helper", stored=False)
+        writes(maker, 40, 1, "src/a.py")
+        starts_agent(helper, 42, "early", is_here=True)
+        start = len(helper.lines)
+        helper.prompt(50, "and now the other one")
+        starts_agent(helper, 52, "late", is_here=is_here)
+        writes(helper, 60, 4, "src/b.py", OTHER_TEXT)
+
+        made_at = {"created_at": stamp(150)}
+        checkpoint = history.checkpoint(
+            1,
+            ({"session": "maker", **made_at}, maker.lines),
+            ({"session": "helper", **made_at}, helper.lines),
+        )
+        about = {
+            "session": "helper",
+            "created_at": stamp(80),
+            "files_touched": ["src/b.py"],
+            "checkpoint_transcript_start": start,
+        }
+        history.checkpoint(2, (about, helper.lines))
+        changed = {"src/a.py": TEXT, "src/b.py": TEXT}
+        history.commit(150, "Add it", checkpoint, files=changed)
+        history.commit(30 * DAY, "Later")
+        assert len(units(history, da_score)) == count
+
+
+def starts_agent(session: Session, second: float, name: str, *, is_here: bool) -> None:
+    """The session starts a sub-agent, whose lines are in the session's transcript or missing."""
+    use = {"type": "tool_use", "id": name, "name": "Task", "input": {}}
+    session.turn(second, 8, use)
+    if is_here:
+        agent = Session(name, session.cwd)
+        agent.run(second + 1, 16, "ls", "a.py")
+        session.repeats(second + 1, agent)
+    session.result(second + 3, name, "Done.")
+
 
 def test_one_named_by_two_commits_belongs_to_the_first_for_which_its_session_edited(
     history: History, da_score: DaScore

@@ -142,8 +142,8 @@ def _edited_for(checkpoint: Checkpoint, files: Sequence[File]) -> _Edited | None
         starts = [
             event for event in file.events.of(AgentStarted) if event.line >= start
         ]
-        agents = {span.agent_id for span in file.events.spans if span.agent}
-        if len(starts) > len(agents - {""}):
+        begun = [number for number in _agents_begun(file) if number >= start]
+        if len(starts) > len(begun):
             return None  # what the others edited is not known
 
         events: list[Edit | FileRemoved] = [*file.events.of(Edit)]
@@ -158,6 +158,16 @@ def _edited_for(checkpoint: Checkpoint, files: Sequence[File]) -> _Edited | None
     if not times:
         return None
     return _Edited(checkpoint.id, session_ids, frozenset(paths), max(times) // NS)
+
+
+def _agents_begun(file: File) -> Collection[int]:
+    """Return the number of the first line of each sub-agent whose transcript is in a file."""
+    first_of: dict[str, int] = {}
+    for span, numbers in zip(file.events.spans, file.events.covers, strict=True):
+        if span.agent and span.agent_id and numbers:
+            first = min(numbers)
+            first_of[span.agent_id] = min(first, first_of.get(span.agent_id, first))
+    return first_of.values()
 
 
 def _up_to_last_listing(
