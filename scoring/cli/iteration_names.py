@@ -9,7 +9,7 @@ import click
 from click.shell_completion import CompletionItem
 
 from rubric.model import STRICT
-from scoring.errors import LogError, NotFoundError, SettingsError, silent
+from scoring.errors import GitError, LogError, NotFoundError, SettingsError, silent
 from scoring.log.find import names_in_log
 from scoring.log.load import load_iteration_log
 from scoring.log.model import IterationRecord
@@ -25,7 +25,7 @@ _SESSION_SIDECAR_NAME = re.compile(r"session-(.+)\.score\.yaml")
 _MOST_SESSIONS_NAMED = 5
 """How many session ids a message lists."""
 
-_LEAST_DIGITS_OF_NAME = 4
+_LEAST_DIGITS_OF_NAME = 7
 """A number of at least so many digits may also be the beginning of a session's id or a SHA."""
 
 
@@ -34,7 +34,7 @@ def iteration_named(text: str, settings: Settings) -> int:
 
     Args:
         text: a number, which need not be in the log; or "last", the SHA of a commit, another
-            name of a commit such as ``HEAD~2``, or the beginning of a session id. Four digits or
+            name of a commit such as ``HEAD~2``, or the beginning of a session id. Seven digits or
             more are a SHA or a session id where no entry has that number.
         settings: the settings, which name log and repository.
 
@@ -71,7 +71,7 @@ def may_be_name(digits: str) -> bool:
 def _named_by_digits(text: str, settings: Settings) -> int:
     """Return the iteration of a commit or a session that digits name, or else the number itself."""
     number = int(text)
-    with suppress(LogError, NotFoundError):
+    with suppress(GitError, LogError, NotFoundError):
         records = load_iteration_log(settings.iter_log_dir, broken=silent)
         # nobody writes 0442 for 442
         if text.startswith("0") or all(each.iteration != number for each in records):

@@ -6,6 +6,7 @@ other file is opened.
 
 import posixpath
 import re
+from bisect import bisect_left
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
@@ -21,6 +22,9 @@ PLANS_DIR = ".agents/workflow/plans"
 """The folder in which each plan has a folder of its own, from the repository."""
 
 TASKS_NAME = "TASKS.yaml"
+
+_COST_OF_MATCH = 20
+"""How much longer a path is compared that begins as a pattern does than another."""
 
 _TASK = struct_of({"id": Reader.string, "write_scope": items_of(Reader.string)})
 
@@ -80,6 +84,20 @@ class PathScope:
         if any(path[: slash.end()] in self.folders for slash in re.finditer("/", path)):
             return True
         return any(_fits(pieces, path) for pieces in self.globs)
+
+    def cost_of(self, paths: Sequence[str]) -> int:
+        """Return what it costs to ask for some paths: about how many globs are compared with one.
+
+        A path that begins with the plain text before the first star of a glob costs more.
+        """
+        ordered = sorted(paths)
+        cost = 0
+        for pieces in self.globs:
+            beginning = "" if pieces[0].startswith("*") else pieces[0]
+            first = bisect_left(ordered, beginning)
+            last = bisect_left(ordered, f"{beginning}\U0010ffff")
+            cost += len(paths) + _COST_OF_MATCH * (last - first)
+        return cost
 
 
 @lru_cache(1024)  # the tasks of a log repeat their scopes

@@ -15,10 +15,10 @@ from scoring.yamlread import TRUE_FLAGS, Reader, Take, items_of, parse
 
 from . import model
 
-MOST_IN_ENTRY = 20_000
+MOST_IN_ENTRY = 100_000
 """How many values, lists and mappings an entry may have, with everything that aliases repeat."""
 
-_LONGEST_COMMIT = 4096
+_LONGEST_COMMIT = 65_536
 """No name of a commit has more characters than this."""
 
 

@@ -14,6 +14,7 @@ from .find import ARCHIVE_NAME, is_entry_name
 from .parse import MOST_IN_ENTRY, parse_archive, record_of
 
 _DEEPEST_FIELD = 8
+_MOST_LINES = 20_000  # of fields; the others have none
 _LONGEST_PATH = 1000  # of a field, in characters; those below a longer one are left out
 
 
@@ -94,7 +95,7 @@ class _FieldLines:
 
     def __init__(self) -> None:
         self.by_path: dict[str, int] = {}
-        self._values_left = MOST_IN_ENTRY
+        self._values_left = _MOST_LINES
 
     def add(self, node: Node, prefix: str, depth: int = 0) -> None:
         """Add the fields in a list or mapping of an entry.

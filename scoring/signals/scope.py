@@ -28,8 +28,8 @@ SCOPE = SignalID("scope")
 
 DECLARE = "declare write_scope for the task in .agents/workflow/plans/*/TASKS.yaml"
 
-MOST_MATCHES = 300_000
-"""How many patterns times changed files are compared, which takes up to ten seconds."""
+MOST_MATCHES = 10_000_000
+"""The most that comparing patterns with changed files may cost: about ten seconds."""
 
 _MOST_NAMED = 3
 _LONGEST_NAME = 60
@@ -74,6 +74,8 @@ class Scope(Signal):
     def advice(self, present: bool, facts: IterationFacts) -> str:
         """Return what would raise the score: a declared scope, or a commit that git can measure."""
         missing = missing_commit(facts) if facts.scope else DECLARE
+        if facts.scope and facts.changed.sha and not facts.changed.unknown:
+            missing = "declare fewer patterns, or folders"
 
         if present and not self.seen(facts).present:
             return f"{missing}, so that git measures the scope"
@@ -121,7 +123,7 @@ def scope_value(changed: Changed, entries: Sequence[str], task_id: str) -> Signa
         return present_signal(1, f"{commits} changed no files")
 
     scope = path_scope(changed.rules, tuple(entries))
-    if len(scope.globs) * len(changed.files) > MOST_MATCHES:
+    if scope.cost_of(changed.files) > MOST_MATCHES:
         return absent_signal(
             f"write_scope of task {quote(task_id)} has {len(scope.globs):,} patterns, too many for"
             f" {len(changed.files):,} changed files",

@@ -1422,17 +1422,17 @@ def test_explain_says_what_became_of_work_without_an_entry(
 @cases(
     "asked, begins",
     {
-        "a number of no entry": ("1111", True),
-        "a zero before it": ("0001", False),
+        "a number of no entry": ("1111111", True),
+        "a zero before it": ("0000001", False),
         "a number of an entry": ("1", False),
-        "too few digits": ("111", None),
+        "too few digits": ("1111", None),
     },
 )
 @pytest.mark.parametrize("has_entry", [True, False])
 def test_digits_are_those_of_a_session_where_no_entry_has_that_number(
     history: History, da_score: Any, asked: str, begins: bool | None, has_entry: bool
 ) -> None:
-    for number, name in enumerate(("0001-a", "1111-b")):
+    for number, name in enumerate(("0000001-a", "1111111-b")):
         session = history.session(name)
         second = 1000 * number
         path = f"src/{number}.py"
@@ -1448,9 +1448,9 @@ def test_digits_are_those_of_a_session_where_no_entry_has_that_number(
     places = "--repo-dir", str(history.repo), "--iter-log-dir", str(history.log)
     found = da_score("explain", asked, *places, "--no-cache", "--rubric", "3.1.0")
     if begins is None:
-        assert found.err.endswith(": no entry for iteration 111 in this log\n")
+        assert found.err.endswith(": no entry for iteration 1111 in this log\n")
     else:
-        assert f": {'1111-b' if begins else '0001-a'}\nLanded: " in found.out
+        assert f": {'1111111-b' if begins else '0000001-a'}\nLanded: " in found.out
 
 
 @pytest.mark.parametrize("length", [18, 19, 400, 5000])

@@ -4,13 +4,14 @@ from pathlib import Path
 
 import pytest
 from helpers.doors import ends
+from helpers.facts import facts_of
 from helpers.landings import clone, record, started
 from helpers.repos import Repo
 
 from scoring.evidence.git.authorship import AttributedHistory
 from scoring.evidence.git.facts import Changed
-from scoring.evidence.scopes import path_scope
-from scoring.signals.scope import scope_value
+from scoring.evidence.scopes import DeclaredScope, path_scope
+from scoring.signals.scope import Scope, scope_value
 from scoring.signals.values import SignalValue
 
 
@@ -372,3 +373,25 @@ class TestGlobs:
             ],
             10,
         )
+
+
+@pytest.mark.parametrize(("patterns", "measured"), [(50, True), (100, False)])
+def test_a_large_commit_is_compared_with_as_many_patterns_as_take_seconds(
+    patterns: int, measured: bool
+) -> None:
+    names = tuple(f"src/a{number}.js" for number in range(6_001))
+    large = Changed("attributed", "a" * 40, "a" * 40, names)
+    entries = tuple(f"**/*.{number}.js" for number in range(patterns))
+    assert scope_value(large, entries, "t").present is measured
+
+    task = DeclaredScope(entries, Path("TASKS.yaml"))
+    facts = facts_of(record(1, "a" * 40), changed=large, scope=task)
+    if not measured:
+        assert Scope().advice(False, facts) == "declare fewer patterns, or folders"
+
+
+def test_patterns_that_begin_otherwise_cost_little() -> None:
+    names = tuple(f"src/a{number}.js" for number in range(6_001))
+    large = Changed("attributed", "a" * 40, "a" * 40, names)
+    entries = tuple(f"docs/{number}/*.md" for number in range(200))
+    assert scope_value(large, (*entries, "src/*.js"), "t").sub_score == 1
