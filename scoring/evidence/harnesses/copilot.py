@@ -5,7 +5,8 @@
 
 import errno
 import re
-from collections import Counter
+from collections import Counter, defaultdict
+from collections.abc import Iterable
 from operator import sub
 from pathlib import Path
 from typing import NamedTuple
@@ -270,7 +271,8 @@ class CopilotReader(ToolReader):
         """Name the models of responses that name none, or another name than the end does.
 
         Candidates are the models that the end names and no response does. In this order:
-        - a single candidate with as much output as those responses is their model;
+        - where one model and one candidate have as much output, that is its name;
+        - a single candidate with as much output as the remaining models together is their model;
         - so is a single candidate with other output;
         - otherwise the tokens of all candidates count together, for a model without a name.
 
@@ -278,21 +280,47 @@ class CopilotReader(ToolReader):
             tokens: the tokens by the name of a model as the end has it. It is changed so.
         """
         unmatched = self._part_outputs.keys() - tokens.keys()
-        candidates = list(tokens.keys() - self._part_outputs.keys())
+        candidates = tokens.keys() - self._part_outputs.keys()
+        names = self._names_by_output(unmatched, candidates, tokens)
+        unmatched -= names.keys()
+        candidates.difference_update(names.values())
+
         output = sum(self._part_outputs[model] for model in unmatched)
-        equal = [model for model in candidates if tokens[model].output == output]
+        equal = {model for model in candidates if tokens[model].output == output}
         if len(equal) == 1:
             candidates = equal
-        if not unmatched or not candidates:
-            return
+        if unmatched and candidates:
+            name = next(iter(candidates)) if len(candidates) == 1 else ""
+            together = [tokens.pop(model) for model in candidates]
+            tokens[name] = Tokens(*map(sum, zip(*together, strict=True)))
+            names |= dict.fromkeys(unmatched, name)
 
-        name = candidates[0] if len(candidates) == 1 else ""
-        together = [tokens.pop(model) for model in candidates]
-        tokens[name] = Tokens(*map(sum, zip(*together, strict=True)))
-        self._part_outputs[name] = output
+        # The candidates have responses now.
+        self._part_outputs.update(dict.fromkeys(names.values(), 0))
         for index in range(self._first_span_of_part, len(self.spans)):
-            if self.spans[index].model in unmatched:
-                self.spans[index] = self.spans[index]._replace(model=name)
+            span = self.spans[index]
+            if span.model in names:
+                self.spans[index] = span._replace(model=names[span.model])
+
+    def _names_by_output(
+        self,
+        unmatched: Iterable[str],
+        candidates: Iterable[str],
+        tokens: dict[str, Tokens],
+    ) -> dict[str, str]:
+        """Return, by model, the only candidate with its output, where no other model has that."""
+        with_output = defaultdict[int | None, tuple[list[str], list[str]]](
+            lambda: ([], [])
+        )
+        for model in unmatched:
+            with_output[self._part_outputs[model]][0].append(model)
+        for model in candidates:
+            with_output[tokens[model].output][1].append(model)
+        return {
+            models[0]: named[0]
+            for models, named in with_output.values()
+            if len(models) == len(named) == 1
+        }
 
 
 class CopilotCli(Harness):

@@ -321,6 +321,27 @@ def test_parts_of_the_default_model_count_once(
         pytest.param(
             {"": 6}, {"h": (2, 1, 0, 0), "x": (7, 9, 0, 0)}, [9], {""}, id="any-of-two"
         ),
+        pytest.param(
+            {"m": 6, "n": 5},
+            {"m-2026": (6, 9, 0, 0), "n-2026": (5, 1, 0, 0)},
+            [5, 6],
+            {"m-2026", "n-2026"},
+            id="two-other-spellings",
+        ),
+        pytest.param(
+            {"m": 6, "n": 5},
+            {"m-2026": (6, 9, 0, 0), "n-2026": (7, 1, 0, 0)},
+            [6, 7],
+            {"m-2026", "n-2026"},
+            id="lost-response-of-one-of-two",
+        ),
+        pytest.param(
+            {"m": 6, "n": 6},
+            {"m-2026": (6, 9, 0, 0), "n-2026": (7, 1, 0, 0)},
+            [6, 7],
+            {""},
+            id="either-of-two",
+        ),
     ],
 )
 def test_a_response_counts_once_whatever_names_its_model(
