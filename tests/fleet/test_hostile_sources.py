@@ -25,7 +25,7 @@ from helpers.fleets import (
 from helpers.repos import Repo
 
 from scoring.demo import build_demo
-from scoring.errors import SettingsError, TooLargeError
+from scoring.errors import GitError, SettingsError, TooLargeError
 from scoring.evidence.git.checkout import check_out
 from scoring.fleet.fleet_toml import SIZE_LIMIT, read_fleet
 from scoring.fleet.sources import repositories
@@ -226,6 +226,38 @@ def test_a_small_file_that_a_commit_has_very_often_is_not_checked_out(
     with pytest.raises(TooLargeError, match="more than 8,388,607 bytes"):
         check_out(repo.path / ".git", tmp_path / "refused", 8, (8 << 20) - 1)
     check_out(repo.path / ".git", tmp_path / "made", 8, 8 << 20)
+
+
+@pytest.mark.parametrize(
+    "tree",
+    [b"100644 a-without-end", b"nothing\0", b"file a\0" + bytes(20)],
+    ids=["no-end-of-a-name", "no-mode", "a-mode-that-is-no-number"],
+)
+def test_a_tree_that_is_none_is_an_error_of_git(tmp_path: Path, tree: bytes) -> None:
+    repo = Repo(tmp_path / "repo")
+    oid = repo.write("tree", tree).strip()
+    commit = repo.write(
+        "commit",
+        b"tree %b\nauthor a <a> 1 +0000\ncommitter a <a> 1 +0000\n\nx\n" % oid.encode(),
+    ).strip()
+    repo.git("update-ref", "HEAD", commit)
+    with pytest.raises(GitError, match="is not a tree that can be read"):
+        check_out(repo.path / ".git", tmp_path / "made", 8, 8 << 20)
+
+
+def test_a_folder_is_one_whatever_the_rest_of_its_mode(tmp_path: Path) -> None:
+    repo = Repo(tmp_path / "repo")
+    blob = bytes.fromhex(repo.write("blob", b"x").strip())
+    inner = b"".join(b"100644 %d\0%b" % (n, blob) for n in range(9))
+    folder = bytes.fromhex(repo.write("tree", inner).strip())
+    oid = repo.write("tree", b"40755 a\0" + folder).strip()
+    commit = repo.write(
+        "commit",
+        b"tree %b\nauthor a <a> 1 +0000\ncommitter a <a> 1 +0000\n\nx\n" % oid.encode(),
+    ).strip()
+    repo.git("update-ref", "HEAD", commit)
+    with pytest.raises(TooLargeError, match="more than 8 files"):
+        check_out(repo.path / ".git", tmp_path / "made", 8, 8 << 20)
 
 
 def test_a_sparse_file_stops_an_archive(tmp_path: Path) -> None:

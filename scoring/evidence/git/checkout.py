@@ -3,11 +3,12 @@
 import os
 import re
 import shutil
+import stat
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
-from scoring.errors import TooLargeError
+from scoring.errors import GitError, TooLargeError
 
 from .objects import ObjectReader
 from .starter import Git, as_lines, as_text
@@ -22,8 +23,8 @@ _SETTINGS_FOR_COPIES = (*_SETTINGS, "core.symlinks=false", "fetch.fsckObjects=fa
 
 _SHA_AT_START = re.compile(rb"^(?:[0-9a-f]{64}|[0-9a-f]{40})\b", re.MULTILINE)
 _SHA256_DIGITS = 64
-_FOLDERS = (b"40000", b"040000")  # the modes of a folder in a tree
-_SUBMODULE = b"160000"
+_SUBMODULE = b"160000"  # the mode of one in a tree
+_KIND = 0o170000  # the bits of a mode that git goes by, whatever the others are
 _HEAD_LIMIT = 4096  # bytes of a file that are read for a reference
 _USUAL_BRANCHES = ("refs/heads/main", "refs/heads/master")
 
@@ -131,15 +132,22 @@ def _entries_of_tree(content: bytes, oid: str) -> Iterator[tuple[str, bool]]:
     Args:
         content: the tree as git stores it.
         oid: the tree's own id, which shows how long ids are.
+
+    Raises:
+        GitError: this is no tree.
     """
     digest_size = len(oid) // 2
     start = 0
     while start < len(content):
-        end_of_name = content.index(b"\0", start)
-        mode = content[start : content.index(b" ", start)]
+        try:
+            end_of_name = content.index(b"\0", start)
+            mode = content[start : content.index(b" ", start, end_of_name)]
+            is_folder = int(mode, 8) & _KIND == stat.S_IFDIR
+        except ValueError:
+            raise GitError(f"{oid[:12]} is not a tree that can be read") from None
         start = end_of_name + 1 + digest_size
         if mode != _SUBMODULE:
-            yield content[end_of_name + 1 : start].hex(), mode in _FOLDERS
+            yield content[end_of_name + 1 : start].hex(), is_folder
 
 
 def _copy_bare_repository(source: Path, git: Git) -> str:
