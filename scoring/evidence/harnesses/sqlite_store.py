@@ -34,9 +34,11 @@ _COPY_LIMIT = 4 << 30
 
 _COPY_BLOCK = 1 << 20
 
+# A virtual table has no root page, and cannot be asked where its module is missing. Of a condition
+# SQLite may evaluate any part first, but not of CASE.
 _STORED_TABLES = """
-SELECT name FROM sqlite_master WHERE type = 'table' AND NOT EXISTS
-(SELECT * FROM pragma_table_xinfo(sqlite_master.name) WHERE hidden > 0)
+SELECT name FROM sqlite_master WHERE type = 'table' AND CASE WHEN rootpage > 0 THEN NOT EXISTS
+(SELECT * FROM pragma_table_xinfo(sqlite_master.name) WHERE hidden > 0) ELSE 0 END
 """
 
 

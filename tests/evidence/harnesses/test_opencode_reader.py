@@ -539,6 +539,19 @@ class TestDatabase:
         else:
             assert "no database that can be read (" in "".join(warnings)
 
+    def test_may_have_a_virtual_table_of_a_module_that_is_missing(
+        self, tmp_path: Path
+    ) -> None:
+        path = tmp_path / DATA / "opencode.db"
+        with contextlib.closing(database(path, document(*MESSAGES), close=False)) as db:
+            db.execute("PRAGMA writable_schema = 1")
+            made = "CREATE VIRTUAL TABLE v USING vec0(a)"
+            db.execute(
+                "INSERT INTO sqlite_master VALUES ('table', 'v', 'v', 0, ?)", [made]
+            )
+            db.commit()
+            assert seen(events_of(path, "opencode")) == FOUND
+
     def test_may_have_an_index_of_what_it_computes(self, tmp_path: Path) -> None:
         path = tmp_path / DATA / "opencode.db"
         with contextlib.closing(database(path, document(*MESSAGES), close=False)) as db:
