@@ -9,6 +9,7 @@ from collections import Counter, defaultdict
 from collections.abc import Container, Iterable, Iterator, Sequence
 from functools import cache, cached_property
 from itertools import chain
+from typing import NamedTuple
 
 from .changes import CommitPair
 
@@ -16,12 +17,37 @@ Parents = dict[str, tuple[str, ...]]
 """By the SHA of a commit, the SHAs of its parents, the first parent first."""
 
 
-def indices_of_bits(bits: int) -> Iterator[int]:
-    """Yield the indices of the bits that are set in a number from 0 up, the lowest index first."""
-    while bits:
-        lowest = bits & -bits
-        yield lowest.bit_length() - 1
-        bits ^= lowest
+class IndexSet(NamedTuple):
+    """Indices of a list, as the bits of one number that is as wide as they are apart.
+
+    Attributes:
+        offset: the index that bit 0 stands for.
+        bits: bit n is set where ``offset + n`` is in the set.
+    """
+
+    offset: int
+    bits: int
+
+    def __or__(self, other: "IndexSet") -> "IndexSet":
+        if not self.bits:
+            return other
+        if not other.bits:
+            return self
+
+        offset = min(self.offset, other.offset)
+        bits = self.bits << self.offset - offset | other.bits << other.offset - offset
+        return IndexSet(offset, bits)
+
+    def indices(self, mask: int = -1) -> Iterator[int]:
+        """Yield the indices that a mask has as bits, the lowest index first. -1 has all."""
+        bits = self.bits & mask >> self.offset
+        while bits:
+            lowest = bits & -bits
+            yield self.offset + lowest.bit_length() - 1
+            bits ^= lowest
+
+
+NO_INDICES = IndexSet(0, 0)
 
 
 class CommitGraph:
@@ -163,26 +189,26 @@ class CommitGraph:
                 counts[sha] = sum(of_parents) + (sha in shas)
         return counts
 
-    def containing(self, shas: Iterable[str]) -> dict[str, int]:
+    def containing(self, shas: Iterable[str]) -> dict[str, IndexSet]:
         """Return, for commits off the trunk, which of some commits contain them.
 
         Args:
             shas: the commits that may contain others.
 
         Returns:
-            By the SHA of each commit that another one of ``shas`` contains, a number in which bit n
-            is set where ``shas[n]`` contains the commit. Here no commit contains itself.
+            By the SHA of each commit that another one of ``shas`` contains, the indices in ``shas``
+            of those that contain it. Here no commit contains itself.
         """
-        bits_of: dict[str, int] = {}
+        indices_of: dict[str, IndexSet] = {}
         for index, sha in enumerate(shas):
-            bits_of[sha] = bits_of.get(sha, 0) | 1 << index
+            indices_of[sha] = indices_of.get(sha, NO_INDICES) | IndexSet(index, 1)
 
-        containing: dict[str, int] = {}
+        containing: dict[str, IndexSet] = {}
         for sha in self._off_trunk:
-            bits = containing.get(sha, 0) | bits_of.get(sha, 0)
+            indices = containing.get(sha, NO_INDICES) | indices_of.get(sha, NO_INDICES)
             for parent in self.parents[sha]:
-                if bits and parent not in self._trunk_set:
-                    containing[parent] = containing.get(parent, 0) | bits
+                if indices.bits and parent not in self._trunk_set:
+                    containing[parent] = containing.get(parent, NO_INDICES) | indices
         return containing
 
     def between(self, tip: str, excluded: Iterable[str]) -> list[str]:

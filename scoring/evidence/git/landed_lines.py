@@ -30,7 +30,6 @@ from .facts import (
     Tip,
     Unknown,
 )
-from .graph import indices_of_bits
 from .landing import MOST_TIPS, Landings
 from .lines_on_trunk import MOST_READ, CountedLines, TrunkLines
 from .walk import named_commits
@@ -260,7 +259,7 @@ class AttributedLandings(Landings):
         for sha in self._asked:
             if sha not in containing or weighed[sha].found_by != NOT_LANDED:
                 continue
-            first = weighed[later[next(indices_of_bits(containing[sha]))]]
+            first = weighed[later[next(containing[sha].indices())]]
             whole = first.commit or first.part_of
             weighed[sha] = self._landing(
                 sha,

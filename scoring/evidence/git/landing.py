@@ -24,7 +24,7 @@ from .facts import (
     Trunk,
     Unknown,
 )
-from .graph import CommitGraph, indices_of_bits
+from .graph import NO_INDICES, CommitGraph, IndexSet
 from .isolated import (
     git_version,
     isolated_repository,
@@ -150,7 +150,7 @@ class Landings:
         for index in range(len(tried) - 1, -1, -1):
             sha = tried[index].sha
             if sha not in landed:
-                later = indices_of_bits(containing.get(sha, 0) & showing)
+                later = containing.get(sha, NO_INDICES).indices(showing)
                 landing = self._by_later(sha, (tips[i] for i in later), landed)
                 landing = landing or by_subject.get(sha)
                 if landing:
@@ -201,7 +201,7 @@ class Landings:
         self,
         tips: Sequence[Tip],
         missing: Iterable[str],
-        containing: Mapping[str, int],
+        containing: Mapping[str, IndexSet],
         landings: LandingBySha,
     ) -> None:
         """Ask git in one batch what :meth:`_may_be_there` will ask: the trunk before each landing.
@@ -209,16 +209,16 @@ class Landings:
         Args:
             tips: commits that may show the landing of commits that they contain.
             missing: the commits of which the tips may show the landing.
-            containing: for each commit, the indices of the tips that contain it, as bits.
+            containing: for each commit, the indices of the tips that contain it.
             landings: the landing of tips by SHA. One that is ``whole`` needs no question.
         """
-        tips_by_base = defaultdict[str, int](int)
+        tips_by_base = defaultdict[str, IndexSet](lambda: NO_INDICES)
         for sha in missing:
-            tips_by_base[self._base(sha)] |= containing.get(sha, 0)
+            tips_by_base[self._base(sha)] |= containing.get(sha, NO_INDICES)
 
         pairs = []
-        for base, bits in tips_by_base.items():
-            for index in indices_of_bits(bits):
+        for base, indices in tips_by_base.items():
+            for index in indices.indices():
                 landing = landings.get(tips[index].sha)
                 if landing and not landing.whole:
                     pairs.append(self._trunk_before(base, landing.commit))

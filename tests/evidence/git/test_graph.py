@@ -2,6 +2,7 @@
 
 import functools
 import random
+import tracemalloc
 from collections.abc import Callable
 from pathlib import Path
 from typing import NamedTuple
@@ -10,7 +11,7 @@ import pytest
 from helpers.repos import START, Repo
 
 from scoring.evidence.git.changes import CommitPair, changes
-from scoring.evidence.git.graph import CommitGraph, indices_of_bits
+from scoring.evidence.git.graph import NO_INDICES, CommitGraph, Parents
 from scoring.evidence.git.isolated import isolated_repository, patch_ids
 from scoring.evidence.git.repository import GitRepository
 from scoring.evidence.git.walk import lines_off_trunk, trunk_commits
@@ -102,7 +103,7 @@ class TestSecondOpinion:
                     for n, sha in enumerate(every)
                     if tip in inside[sha] and sha != tip
                 ]
-                assert list(indices_of_bits(containing.get(tip, 0))) == behind
+                assert list(containing.get(tip, NO_INDICES).indices()) == behind
 
     def test_on_the_nearest_commit_before(
         self, histories: Callable[[int], History], seed: int
@@ -163,6 +164,22 @@ class TestSecondOpinion:
             for merge in merges:
                 assert graph.contains(merge, sha)
                 assert not graph.contains(graph.parents[merge][0], sha)
+
+
+def test_what_contains_commits_of_many_branches_takes_memory_by_their_number() -> None:
+    def most_memory(branches: int) -> int:
+        tips = [f"tip-{n}" for n in range(branches)]
+        off_trunk: Parents = {tip: (f"first-of-{tip}",) for tip in tips}
+        off_trunk |= {f"first-of-{tip}": ("trunk",) for tip in tips}
+        graph = CommitGraph({"trunk": ()}, off_trunk)
+        tracemalloc.start()
+        try:
+            assert len(graph.containing(tips)) == branches
+            return tracemalloc.get_traced_memory()[1]
+        finally:
+            tracemalloc.stop()
+
+    assert most_memory(16_000) < 10 * most_memory(2_000)
 
 
 @pytest.mark.parametrize("count", [20, pytest.param(60, marks=pytest.mark.slow)])
