@@ -7,16 +7,19 @@ that gives the text to it; whole files in every format are among them.
 import contextlib
 import json
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from pathlib import Path
-from typing import Any, get_args
+from types import SimpleNamespace
+from typing import Any, NamedTuple, cast, get_args
 
 import pytest
 from helpers.growth import LARGE, over_linear
+from helpers.harness_lines import cases
 from helpers.meetings import record as meeting_record
 
 from scoring.errors import DaScoreError
 from scoring.evidence.attribution.artifact_writes import may_be_written
+from scoring.evidence.attribution.commits_by_lines import add_quiet_commits
 from scoring.evidence.commands.objective_flags import (
     command_flags,
     is_test_command,
@@ -27,19 +30,28 @@ from scoring.evidence.commands.testruns import TestTools as Tools
 from scoring.evidence.commands.testverdicts import verdict_of
 from scoring.evidence.entry_files import hook_records
 from scoring.evidence.git.agents import agents_of
+from scoring.evidence.git.authorship import AttributedHistory
 from scoring.evidence.git.checkpoint_files import _FILE_ON_BRANCH
 from scoring.evidence.git.checkpoints import checkpoint_ids
 from scoring.evidence.git.commit_history import _MERGED_BRANCH
 from scoring.evidence.git.commit_names import names_taken_back
 from scoring.evidence.git.facts import Rules
 from scoring.evidence.git.isolated import _digests_of_patches
-from scoring.evidence.git.patches import read_patches
+from scoring.evidence.git.patches import FileLine, read_patches
 from scoring.evidence.harnesses.lines import Lines, read_parts
 from scoring.evidence.harnesses.readers import HARNESSES
 from scoring.evidence.labels import labels_in
 from scoring.evidence.reference.transcripts import read_exactly
 from scoring.evidence.scopes import path_scope
-from scoring.evidence.transcripts.facts import timestamp_ns
+from scoring.evidence.transcripts.events import LinesWritten, WorkCall
+from scoring.evidence.transcripts.facts import NS, timestamp_ns
+from scoring.evidence.transcripts.streams import File, sessions_of
+from scoring.evidence.transcripts.transcript_events import (
+    LineSpan,
+    TranscriptEvents,
+    TranscriptLine,
+)
+from scoring.evidence.transcripts.transcript_files import TranscriptFile
 from scoring.jobs.derive import _COMMIT_LINE
 from scoring.jobs.entries import task_of
 from scoring.jobs.hook_input import parse_hook_input
@@ -433,3 +445,71 @@ def test_time_grows_with_the_length_of_the_text(place: str) -> None:
         if (how := over_linear(PLACES[place], shape, LARGE))
     }
     assert not slow
+
+
+class History(NamedTuple):
+    """Commits in a history, as far as quiet commits need it."""
+
+    commits: dict[str, Any]
+    added: dict[str, dict[FileLine, int]]
+
+    def authored_between(self, first: float, last: float) -> list[str]:
+        return [
+            sha
+            for sha, commit in self.commits.items()
+            if first <= commit.authored <= last
+        ]
+
+    def lines_added(self, shas: Collection[str]) -> dict[str, dict[FileLine, int]]:
+        return {sha: self.added[sha] for sha in shas}
+
+
+def commit_after_each_edit(path: str, count: int) -> None:
+    """Find the commits that a hook makes, each after an edit by one session."""
+    began = 1_700_000_000
+    history = History({}, {})
+    edits = []
+    calls = []
+    for number in range(count):
+        line = 2 * number
+        hashes = tuple(range(5 * number + 1, 5 * number + 6))
+        edits.append(LinesWritten(0, line, path=number, hashes=hashes))
+        calls.append(WorkCall(0, line + 1, called_at=line))
+
+        sha = f"{number:020x}"[::-1]
+        authored = began + 5 * (line + 1)
+        commit = SimpleNamespace(sha=sha, authored=authored, subject="Save")
+        history.commits[sha] = commit
+        history.added[sha] = {(path.format(number), one): 1 for one in hashes}
+
+    events = TranscriptEvents()
+    events.spans = [LineSpan(cwd="/work", session="s")]
+    events.covers = [list(range(2 * count))]
+    events.lines = [
+        TranscriptLine(number, (began + 5 * number) * NS, number + 1)
+        for number in range(2 * count)
+    ]
+    events.texts = [path.format(number) for number in range(count)]
+    events.put(LinesWritten, edits)
+    events.put(WorkCall, calls)
+
+    file = File(TranscriptFile("s", True), HARNESSES[0], events)
+    file.here = bytearray(b"\1" * len(events.lines))
+    (session,) = sessions_of([file]).values()
+    add_quiet_commits([session], cast("AttributedHistory", history))
+    assert len(session.made) == count
+
+
+@cases(
+    "path",
+    {
+        "in a file of its own": "src/made_{}.py",
+        "in one file": "src/made.py",
+        "in a file of the same name": "src/made_{}/index.py",
+    },
+)
+def test_time_grows_with_the_commits_after_edits(path: str) -> None:
+    def work(text: str) -> None:
+        commit_after_each_edit(path, len(text) // 64)
+
+    assert not over_linear(work, lambda size: "x" * size)

@@ -4,7 +4,9 @@ docs/EVIDENCE.md, "Attribution" and "Checkpoints in git", has the rules.
 """
 
 import posixpath
+from array import array
 from bisect import bisect_left
+from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import accumulate, chain
 from operator import attrgetter
@@ -15,7 +17,11 @@ from scoring.evidence.git.checkpoints import Checkpoint, checkpoint_ids
 from scoring.evidence.git.commit_history import WrittenCommit
 from scoring.evidence.git.patches import FileLine
 from scoring.evidence.git.walk import Commit
-from scoring.evidence.transcripts.edits import WrittenFile
+from scoring.evidence.transcripts.edits import (
+    WrittenFile,
+    apply_change,
+    is_word,
+)
 from scoring.evidence.transcripts.events import LinesWritten, key_of
 from scoring.evidence.transcripts.facts import NS, timestamp_ns
 from scoring.evidence.transcripts.streams import (
@@ -34,6 +40,7 @@ from .written import (
     WrittenLines,
     least_share,
     lines_left_by_file,
+    possible_names,
 )
 
 _NEAR_SECONDS = 5
@@ -263,12 +270,13 @@ def add_quiet_commits(sessions: Collection[Session], git: AttributedHistory) -> 
 
     added = git.lines_added(set(chain.from_iterable(unshown.values())))
     for session, calls_of in unshown.items():
-        for sha, calls in calls_of.items():
-            lines = added.get(sha, {})
-            if sum(lines.values()) >= LEAST_LINES:
-                call = _first_after(session, calls, lines)
-                if call:
-                    session.made.append(_commit_of(call, git.commits[sha]))
+        candidates = [
+            _QuietCommit(sha, calls, added[sha])
+            for sha, calls in calls_of.items()
+            if sum(added.get(sha, {}).values()) >= LEAST_LINES
+        ]
+        for sha, call in _calls_that_made(session, candidates).items():
+            session.made.append(_commit_of(call, git.commits[sha]))
 
     for session in unshown:
         session.made.sort()
@@ -329,23 +337,116 @@ class _CallsByEnd:
                 yield self._calls[number]
 
 
-def _first_after(
-    session: Session, calls: Iterable[SessionCommit], added: Mapping[FileLine, int]
-) -> SessionCommit | None:
-    """Return the first call by the end of which a session had written the lines of a commit.
+class _QuietCommit(NamedTuple):
+    """A commit that no session shows, and that a session may have made.
 
-    That is at least 0.9 of the lines that the commit adds. None where no call is late enough.
+    Attributes:
+        sha: its SHA.
+        calls: the session's calls in which it was authored, by when they ended.
+        added: how often it adds each significant line.
+    """
+
+    sha: str
+    calls: Sequence[SessionCommit]
+    added: Mapping[FileLine, int]
+
+
+def _calls_that_made(
+    session: Session, candidates: Collection[_QuietCommit]
+) -> dict[str, SessionCommit]:
+    """Return the calls of a session that made commits, by the SHA of the commit.
+
+    That is the first of a commit's calls by the end of which the session had written at least 0.9
+    of the lines that the commit adds. A commit without such a call is left out.
+
+    All edits are gone through once, together with the calls by when they ended, because a hook may
+    commit after each edit.
+    """
+    ends = [(call, commit) for commit in candidates for call in commit.calls]
+    ends.sort(key=lambda end: end[0].time)
+    names = {name for commit in candidates for name, _ in commit.added}
+    changes = _changes_by_time(session, names)
+    files_of = _files_by_name((change.file for change in changes), names)
+
+    call_of: dict[str, SessionCommit] = {}
+    left: dict[WrittenFile, Counter[int]] = {}
+    change_count = 0
+    for call, commit in ends:
+        while change_count < len(changes) and changes[change_count].time <= call.time:
+            change = changes[change_count]
+            apply_change(left.setdefault(change.file, Counter()), change.hashes)
+            change_count += 1
+
+        if commit.sha not in call_of:
+            written = _lines_of_commit_in(left, commit.added, files_of)
+            if (least_share(commit.added, [written]) or 0) >= SAME_PATCH:
+                call_of[commit.sha] = call
+    return call_of
+
+
+class _Change(NamedTuple):
+    """What a session changed in a file.
+
+    Attributes:
+        time: when, in nanoseconds since 1970.
+        file: the file.
+        hashes: the lines, as of ``lines_added``: below 0 for a line that goes.
+    """
+
+    time: int
+    file: WrittenFile
+    hashes: Sequence[int]
+
+
+def _changes_by_time(session: Session, names: Iterable[str]) -> list[_Change]:
+    """Return what a session changed in files with the last part of one of some names, by time."""
+    last_parts = {composed(posixpath.basename(name)) for name in names}
+    changes: dict[tuple[int, int], _Change] = {}
+    for file, index, event in session.events(LinesWritten):
+        written_file = file.written_file(event)
+        if composed(posixpath.basename(written_file.path)) in last_parts:
+            hashes = [line for line in event.hashes if not is_word(line)]
+            change = _Change(file.times[index], written_file, hashes)
+            changes[file.ids[index], event.path] = change
+    return sorted(changes.values(), key=attrgetter("time"))
+
+
+def _files_by_name(
+    files: Iterable[WrittenFile], names: Iterable[str]
+) -> dict[str, list[WrittenFile]]:
+    """Return by each of some names in the repository the written files that may have it."""
+    names_of: dict[str, list[str]] = {}
+    for name in names:
+        names_of.setdefault(composed(name), []).append(name)
+
+    files_of: dict[str, list[WrittenFile]] = {}
+    for file in dict.fromkeys(files):
+        for possible in possible_names(file):
+            for name in names_of.get(possible, ()):
+                files_of.setdefault(name, []).append(file)
+    return files_of
+
+
+def _lines_of_commit_in(
+    left: Mapping[WrittenFile, Counter[int]],
+    added: Mapping[FileLine, int],
+    files_of: Mapping[str, Iterable[WrittenFile]],
+) -> WrittenLines:
+    """Return those lines in written files that a commit adds to the same file.
 
     Args:
-        session: the session.
-        calls: calls of the session, by when they ended.
+        left: how often each line is in each file.
         added: how often the commit adds each significant line.
+        files_of: the files by their names in the repository, as of :func:`_files_by_name`.
     """
-    for call in calls:
-        written = _written_until(session, call.time, {name for name, _ in added})
-        if (least_share(added, [written]) or 0) >= SAME_PATCH:
-            return call
-    return None
+    counts_of: dict[WrittenFile, Counter[int]] = {}
+    for (name, line), count in added.items():
+        for file in files_of.get(name, ()):
+            if file in left and left[file][line]:
+                counts = counts_of.setdefault(file, Counter())
+                # no more than the commit adds, so that repeats cost nothing
+                counts[line] = max(counts[line], min(count, left[file][line]))
+    return {file: array("q", counts.elements()) for file, counts in counts_of.items()}
 
 
 def _add_shown(
@@ -371,26 +472,6 @@ def _add_shown(
                 and call.begun // NS <= committed <= call.time // NS
             ):
                 session.made.append(_commit_of(call, commits[sha]))
-
-
-def _written_until(session: Session, time: int, names: Collection[str]) -> WrittenLines:
-    """Return the lines that a session wrote up to a time and that were still there then.
-
-    Args:
-        session: the session.
-        time: the time in ns since 1970, which counts.
-        names: paths. Only files count that have the last part of one of these.
-    """
-    last_parts = {composed(posixpath.basename(name)) for name in names}
-    changes: dict[tuple[int, int], tuple[WrittenFile, Sequence[int]]] = {}
-    for file, index, event in session.events(LinesWritten):
-        if file.times[index] > time:
-            continue
-
-        written_file = file.written_file(event)
-        if composed(posixpath.basename(written_file.path)) in last_parts:
-            changes[file.ids[index], event.path] = (written_file, event.hashes)
-    return lines_left_by_file(changes.values())
 
 
 def _commit_of(call: SessionCommit, commit: Commit | WrittenCommit) -> SessionCommit:

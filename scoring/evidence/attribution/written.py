@@ -148,6 +148,18 @@ def _is_file(name: str, written_file: WrittenFile) -> bool:
     return whole != root and f"{written_file.folder}/".startswith(f"{root}/")
 
 
+def possible_names(file: WrittenFile) -> set[str]:
+    """Return the names, in composed form, that a written file may have in a repository."""
+    written_file = WrittenFile(composed(file.folder), composed(file.path))
+    names = {written_file.path}
+    whole = written_file.whole_path
+    start = whole.find("/") + 1
+    while start:
+        names.add(whole[start:])
+        start = whole.find("/", start) + 1
+    return {name for name in names if _is_file(name, written_file)}
+
+
 class Written(NamedTuple):
     """Lines that are looked for in a commit.
 
