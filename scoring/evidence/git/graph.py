@@ -6,48 +6,15 @@ merge on the mainline.
 
 import heapq
 from collections import Counter, defaultdict
-from collections.abc import Container, Iterable, Iterator, Sequence
+from collections.abc import Container, Iterable, Sequence
 from functools import cache, cached_property
 from itertools import chain
-from typing import NamedTuple
 
 from .changes import CommitPair
+from .index_set import NO_INDICES, IndexSet
 
 Parents = dict[str, tuple[str, ...]]
 """By the SHA of a commit, the SHAs of its parents, the first parent first."""
-
-
-class IndexSet(NamedTuple):
-    """Indices of a list, as the bits of one number that is as wide as they are apart.
-
-    Attributes:
-        offset: the index that bit 0 stands for.
-        bits: bit n is set where ``offset + n`` is in the set.
-    """
-
-    offset: int
-    bits: int
-
-    def __or__(self, other: "IndexSet") -> "IndexSet":
-        if not self.bits:
-            return other
-        if not other.bits:
-            return self
-
-        offset = min(self.offset, other.offset)
-        bits = self.bits << self.offset - offset | other.bits << other.offset - offset
-        return IndexSet(offset, bits)
-
-    def indices(self, mask: int = -1) -> Iterator[int]:
-        """Yield the indices that a mask has as bits, the lowest index first. -1 has all."""
-        bits = self.bits & mask >> self.offset
-        while bits:
-            lowest = bits & -bits
-            yield self.offset + lowest.bit_length() - 1
-            bits ^= lowest
-
-
-NO_INDICES = IndexSet(0, 0)
 
 
 class CommitGraph:

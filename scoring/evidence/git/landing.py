@@ -24,7 +24,8 @@ from .facts import (
     Trunk,
     Unknown,
 )
-from .graph import NO_INDICES, CommitGraph, IndexSet
+from .graph import CommitGraph
+from .index_set import NO_INDICES, IndexSet
 from .isolated import (
     git_version,
     isolated_repository,
