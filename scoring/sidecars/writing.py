@@ -116,6 +116,14 @@ class SidecarComparison(Frozen):
         return self.files.score.iteration
 
     @property
+    def other_rubric(self) -> str:
+        """The version of the rubric of the new score, or "" if the score on disk has the same."""
+        version = self.files.score.rubric_version
+        if self.old_score is None or self.old_score.rubric_version == version:
+            return ""
+        return version
+
+    @property
     def same_bytes(self) -> bool:
         """Whether the sidecar on disk is the one that the evidence gives now."""
         return self.old_data == self.files.data
@@ -177,7 +185,7 @@ def write_sidecars(
     """
     for sidecar in sidecars:
         if sidecar.lost:
-            warn(loss_warning(sidecar.iteration, sidecar.lost))
+            warn(loss_warning(sidecar.iteration, sidecar.lost, sidecar.other_rubric))
 
     write_scores(
         iter_log_dir, [sidecar.files for sidecar in sidecars if not sidecar.is_on_disk]
@@ -190,10 +198,18 @@ def write_sidecars(
             stamps.put(sidecar.iteration, sidecar.stamp)
 
 
-def loss_warning(iteration: int, lost: Sequence[Loss]) -> str:
-    """Return the warning about the evidence that the new score of an iteration lost."""
+def loss_warning(iteration: int, lost: Sequence[Loss], other_rubric: str = "") -> str:
+    """Return the warning about the evidence that the new score of an iteration lost.
+
+    Args:
+        iteration: the number of the iteration.
+        lost: what was lost; at least one.
+        other_rubric: the version of the new rubric; "" where both scores have the same.
+    """
     gone = "the transcripts no longer cover its window"
-    if any(loss.what for loss in lost):
+    if other_rubric:
+        gone = f"rubric {other_rubric} reads other evidence than the one before"
+    elif any(loss.what for loss in lost):
         gone = "what its score was computed from is not all there any more"
 
     signals = " and ".join(in_words(lost))

@@ -3,6 +3,7 @@
 from pathlib import Path
 
 import pytest
+from helpers.commands import DaScore
 from helpers.facts import facts_of
 
 from rubric import Score, SignalContribution
@@ -194,3 +195,18 @@ def test_the_warning_names_iteration_and_signals(lost: list[str], names: str) ->
         f"iteration 3: the transcripts no longer cover its window; {names} lost evidence that"
         " the old sidecar had"
     )
+    other = loss_warning(3, [Loss(name) for name in lost], "3.1.0")
+    assert other == (
+        f"iteration 3: rubric 3.1.0 reads other evidence than the one before; {names} lost"
+        " evidence that the old sidecar had"
+    )
+
+
+def test_another_rubric_is_named_and_no_transcript(
+    tmp_path: Path, da_score: DaScore
+) -> None:
+    assert da_score("demo", str(tmp_path / "demo")).status == 0
+    log = ("--repo-dir", str(tmp_path / "demo/repo"))
+    found = da_score("run", *log, "--rubric", "3.1.0", "--no-cache")
+    assert "rubric 3.1.0 reads other evidence than the one before" in found.err
+    assert "no longer cover" not in found.err

@@ -116,7 +116,8 @@ def test_only_of_a_pull_request(check: Check, history: History) -> None:
     base = repo.head()
     gates = ("--max-reverted", "0", "--no-failing-tests")
     found = check(*gates, "--base", base)
-    nothing = "there is no work of an agent, so there was nothing to judge for"
+    nothing = "there is no work of an agent, or none that the options choose"
+    nothing += ", so there was nothing to judge for"
     note = f"note  {nothing} --max-reverted, --no-failing-tests\n"
     assert (found.status, note in found.out) == (0, True)
     assert check(*gates, "--base", base, "--json").json["notes"] == [note[6:-1]]

@@ -16,7 +16,7 @@ _MOST_NAMED = 3  # units in one reason
 _ON_WORK = Gate(
     options=(),
     looks_at=lambda _, __: False,
-    nothing_found="there is no work of an agent",
+    nothing_found="there is no work of an agent, or none that the options choose",
     forbids=True,
 )
 """The common part of the gates on the work, which look at no iteration."""
