@@ -11,7 +11,8 @@ import pytest
 from helpers.repos import START, Repo
 
 from scoring.evidence.git.changes import CommitPair, changes
-from scoring.evidence.git.graph import NO_INDICES, CommitGraph, Parents
+from scoring.evidence.git.graph import CommitGraph, Parents
+from scoring.evidence.git.index_set import NO_INDICES
 from scoring.evidence.git.isolated import isolated_repository, patch_ids
 from scoring.evidence.git.repository import GitRepository
 from scoring.evidence.git.walk import lines_off_trunk, trunk_commits
