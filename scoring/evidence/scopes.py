@@ -90,6 +90,9 @@ class PathScope:
 
         A path that begins with the plain text before the first star of a glob costs more.
         """
+        if not self.globs:
+            return 0
+
         ordered = sorted(paths)
         cost = 0
         for pieces in self.globs:

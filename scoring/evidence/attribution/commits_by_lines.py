@@ -33,7 +33,7 @@ from scoring.evidence.transcripts.streams import (
 from scoring.evidence.transcripts.working_calls import calls_that_work
 from scoring.text import composed, trim
 
-from .commits_by_listing import commits_by_listing
+from .commits_by_listing import commits_by_listing, files_by_checkpoint
 from .written import (
     LEAST_LINES,
     SAME_PATCH,
@@ -150,11 +150,7 @@ def _by_lines(
     unnamed: Iterable[Checkpoint], sessions: Iterable[Session], git: AttributedHistory
 ) -> dict[str, str]:
     """Return the SHAs of the commits that add the lines of checkpoints, by checkpoint id."""
-    files_of: dict[str, list[File]] = {}
-    for session in sessions:
-        for file in session.files:
-            files_of.setdefault(file.checkpoint, []).append(file)
-
+    files_of = files_by_checkpoint(sessions)
     all_candidates = []
     for checkpoint in unnamed:
         changes = _changes_for(

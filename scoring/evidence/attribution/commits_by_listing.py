@@ -43,21 +43,11 @@ class _Edited(NamedTuple):
         """
         return self.session_ids <= listed_by.get(sha, frozenset())
 
-    def are_in(self, names: Iterable[str]) -> bool:
-        """Return whether all edited files are among those with some names."""
-        tails = tuple(f"/{name}" for name in names)
-        return all(path.endswith(tails) for path in self.paths)
-
-    def is_one_in(self, names: Iterable[str]) -> bool:
-        """Return whether any edited file is among those with some names."""
-        tails = tuple(f"/{name}" for name in names)
-        return any(path.endswith(tails) for path in self.paths)
-
 
 def commits_by_listing(
     unnamed: Iterable[Checkpoint],
     checkpoints: Mapping[str, Checkpoint],
-    sessions: Iterable[Session],
+    sessions: Collection[Session],
     git: AttributedHistory,
 ) -> dict[str, str]:
     """Return the SHAs of the commits that have what was edited for checkpoints, by checkpoint id.
@@ -75,22 +65,26 @@ def commits_by_listing(
         sessions: all sessions.
         git: the history of the repository.
     """
-    files_of: dict[str, list[File]] = {}
-    commits_of: dict[str, list[tuple[int, str]]] = {}
-    for session in sessions:
-        for file in session.files:
-            files_of.setdefault(file.checkpoint, []).append(file)
-        made = [(commit.time // NS, commit.sha) for commit in session.made]
-        commits_of.setdefault(session.id, []).extend(made)
-
-    listed_by = _sessions_listed_by_commits(checkpoints, git)
-    shas_after: dict[_Edited, list[str]] = {}
+    files_of = files_by_checkpoint(sessions)
+    all_edited = []
     for checkpoint in unnamed:
         edited = _edited_for(checkpoint, files_of.get(checkpoint.id, ()))
         if edited is not None:
-            shas_after[edited] = _up_to_last_listing(edited, listed_by, git)
+            all_edited.append(edited)
+    if not all_edited:
+        return {}
+
+    listed_by = _sessions_listed_by_commits(checkpoints, git)
+    shas_after = {
+        edited: _up_to_last_listing(edited, listed_by, git) for edited in all_edited
+    }
     if not any(shas_after.values()):
         return {}
+
+    commits_of: dict[str, list[tuple[int, str]]] = {}
+    for session in sessions:
+        made = [(commit.time // NS, commit.sha) for commit in session.made]
+        commits_of.setdefault(session.id, []).extend(made)
 
     in_question = set(chain.from_iterable(shas_after.values()))
     files = git.files(git.written(in_question).values())
@@ -100,6 +94,18 @@ def commits_by_listing(
         if sha and not _is_committed_before(edited, sha, commits_of, git):
             sha_of[edited.checkpoint_id] = sha
     return sha_of
+
+
+def files_by_checkpoint(sessions: Iterable[Session]) -> dict[str, list[File]]:
+    """Return the transcripts of some sessions by the id of the checkpoint that holds each.
+
+    Those that no checkpoint holds are under "".
+    """
+    files_of: dict[str, list[File]] = {}
+    for session in sessions:
+        for file in session.files:
+            files_of.setdefault(file.checkpoint, []).append(file)
+    return files_of
 
 
 def _sessions_listed_by_commits(
@@ -208,9 +214,10 @@ def _first_with(
         files: by SHA, the paths that the commit changed.
     """
     for sha in shas:
-        names = files.get(sha, ())
-        if edited.is_one_in(names):
-            is_its = edited.is_listed(listed_by, sha) and edited.are_in(names)
+        tails = tuple(f"/{name}" for name in files.get(sha, ()))
+        are_changed = [path.endswith(tails) for path in edited.paths]
+        if any(are_changed):
+            is_its = all(are_changed) and edited.is_listed(listed_by, sha)
             return sha if is_its else ""
     return ""
 

@@ -1,7 +1,8 @@
 """Keeps where commits off a trunk landed, until a branch moves."""
 
 from collections.abc import Callable
-from hashlib import blake2b
+
+from scoring.store import digest_of_all
 
 from .facts import LandingBySha, Unknown
 from .line_history import LineHistory
@@ -29,10 +30,10 @@ def kept_landings(
         commits: the commits in question.
         weigh: finds the landings, by SHA.
     """
-    state = _digest(branches)
-    question = _digest(commits)
+    state = digest_of_all([branches])
+    question = digest_of_all([commits])
     # By the digest of the branches, of which there is one, and by that of the commits.
-    kept = history.kept(_KEPT_NAME, dict[bytes, dict[bytes, LandingBySha]]) or {}
+    kept = history.kept(_KEPT_NAME, dict[str, dict[str, LandingBySha]]) or {}
     of_state = kept.get(state, {})
     if question in of_state:
         return of_state[question]
@@ -44,9 +45,3 @@ def kept_landings(
     if not any(may_change):
         history.keep(_KEPT_NAME, {state: of_state | {question: landings}})
     return landings
-
-
-def _digest(about: object) -> bytes:
-    """Return a digest of how Python writes a value."""
-    text = repr(about).encode("utf-8", "backslashreplace")
-    return blake2b(text, digest_size=16).digest()

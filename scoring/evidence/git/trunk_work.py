@@ -188,10 +188,10 @@ class WorkOnTrunk:
             if candidate is None:
                 continue
 
-            all_text = candidate.all_text
             if not candidate.is_taker():
-                if candidate.names_work and all_text.inverted:
-                    partly = PartlyReverted(commit, all_text.inverted, all_text.lines)
+                if candidate.names_work and candidate.all_text.inverted:
+                    undone = candidate.all_text
+                    partly = PartlyReverted(commit, undone.inverted, undone.lines)
                 continue
 
             back_in = self._back_in(candidate)
@@ -199,7 +199,7 @@ class WorkOnTrunk:
                 return Undone(came_back=CameBack(commit, back_in))
             return Undone(
                 state="reverted"
-                if candidate.says_so or all_text.is_exact
+                if candidate.says_so or candidate.all_text.is_exact
                 else "taken_back",
                 taken_back=self._taken_back(candidate),
             )
@@ -226,8 +226,6 @@ class WorkOnTrunk:
             patch=patch,
             names_work=names_work,
             says_so=names_work or says_so(self._text(commit)),
-            all_text=inversion(work.patch, patch),
-            code=inversion(work.patch, patch, self.trunk.counts),
         )
 
     def _taken_back(self, candidate: Candidate) -> TakenBack:

@@ -7,6 +7,8 @@ say so. The rules and how often each is right: ``docs/VALIDITY.md``, "Taken back
 import re
 from collections import Counter
 from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import cached_property
 from itertools import chain
 from typing import NamedTuple
 
@@ -14,7 +16,7 @@ from scoring.errors import GitError
 
 from .changes import CommitPair
 from .followed_lines import Fate, FollowedTrunk
-from .inversion import HALF, WHOLE, Inversion, put_back
+from .inversion import HALF, WHOLE, Inversion, inversion, put_back
 from .patches import Patch
 
 LEAST_LINES = 5  # lines of code that work changed at least, to be judged without words
@@ -56,7 +58,8 @@ class Work(NamedTuple):
     fate: Fate | None
 
 
-class Candidate(NamedTuple):
+@dataclass(frozen=True)
+class Candidate:
     """A commit that may have taken some work back.
 
     Attributes:
@@ -66,8 +69,6 @@ class Candidate(NamedTuple):
         patch: what the commit changes; where it is a merge, against the clean merge of its parents.
         names_work: whether its message names the work as what it takes back.
         says_so: whether its message names the work so, or says that it undoes anything at all.
-        all_text: what the commit inverts of the work, in all files.
-        code: what the commit inverts of the work, in files of code.
     """
 
     trunk: FollowedTrunk
@@ -76,8 +77,16 @@ class Candidate(NamedTuple):
     patch: Patch
     names_work: bool
     says_so: bool
-    all_text: Inversion
-    code: Inversion
+
+    @cached_property
+    def all_text(self) -> Inversion:
+        """What the commit inverts of the work, in all files."""
+        return inversion(self.work.patch, self.patch)
+
+    @cached_property
+    def code(self) -> Inversion:
+        """What the commit inverts of the work, in files of code."""
+        return inversion(self.work.patch, self.patch, self.trunk.counts)
 
     def is_taker(self) -> bool:
         """Return whether one of the rules says that the commit took the work back."""
