@@ -27,8 +27,8 @@ class ObjectStamps(NamedTuple):
         objects: a stamp that changes after a file of objects was lost, packed, resized or got other
             rights.
         commits: a stamp that also changes after a loose commit or tag came.
-        newest: when a file of objects last came or changed, in nanoseconds since 1970; 0 without
-            any file.
+        newest: when a file of objects last came or went, in nanoseconds since 1970; 0 without any
+            folder.
     """
 
     objects: bytes
@@ -56,12 +56,10 @@ class _ObjectFile(NamedTuple):
     Attributes:
         name: the end of its folder's path, its name, its size and its mode, as one text.
         path: its whole path.
-        changed: when it came or changed, in nanoseconds since 1970.
     """
 
     name: str
     path: str
-    changed: int
 
 
 def object_stamps(
@@ -75,13 +73,17 @@ def object_stamps(
         keeps: whether answers are kept. If not, they are only read.
     """
     key = b"%b\0objects for %d" % (bytes(repository), os.geteuid())
-    paths = {}
+    paths: dict[str, str] = {}
     newest = 0
-    for file in islice(_files_of_objects(repository / "objects"), _MOST_FILES + 1):
-        paths[file.name] = file.path
-        newest = max(newest, file.changed)
-    if len(paths) > _MOST_FILES:
-        return None
+    for folder, endings in _object_folders(repository / "objects"):
+        left = _MOST_FILES + 1 - len(paths)
+        for file in islice(_files_in(folder, endings), left):
+            paths[file.name] = file.path
+        if len(paths) > _MOST_FILES:
+            return None
+        # Git renews the times of a file whenever it would write what the file has.
+        with suppress(OSError):
+            newest = max(newest, last_change(os.stat(folder)))
 
     with Store(cache_dir, keeps) as store:
         known = store.get_value("git", key, b"", _KnownObjects)
@@ -113,15 +115,18 @@ def may_change(repository: Path) -> bool:
     return any((repository / name).exists() for name in _CHANGES_OBJECTS)
 
 
-def _files_of_objects(objects: Path) -> Iterator[_ObjectFile]:
-    """Yield the loose objects and packs in a folder of objects, and where it borrows some."""
+def _object_folders(objects: Path) -> Iterator[tuple[str, str | tuple[str, ...]]]:
+    """Yield the folders of loose objects and packs, also where objects are borrowed from.
+
+    Each comes with the endings of its files.
+    """
     for folder in folders_of_objects(objects):
         with suppress(OSError):
             for name in os.listdir(folder):
                 if len(name) == _LENGTH_OF_FOLDER:
-                    yield from _files_in(f"{folder}/{name}", "")
+                    yield f"{folder}/{name}", ""
                 elif name == "pack":
-                    yield from _files_in(f"{folder}/{name}", _ENDINGS_OF_PACKS)
+                    yield f"{folder}/{name}", _ENDINGS_OF_PACKS
 
 
 def _files_in(folder: str, endings: str | tuple[str, ...]) -> Iterator[_ObjectFile]:
@@ -132,7 +137,7 @@ def _files_in(folder: str, endings: str | tuple[str, ...]) -> Iterator[_ObjectFi
             if entry.name.endswith(endings) and entry.is_file() and not is_temporary:
                 status = entry.stat()
                 name = f"{folder[-4:]}/{entry.name} {status.st_size} {status.st_mode}"
-                yield _ObjectFile(name, entry.path, last_change(status))
+                yield _ObjectFile(name, entry.path)
 
 
 def _is_commit(path: str) -> bool:

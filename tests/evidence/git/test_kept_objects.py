@@ -92,11 +92,32 @@ def test_a_stamp_of_commits_changes_with_these_alone(repo: Repo, cache: Path) ->
     assert stamps(repo, cache).commits != before
 
 
+@pytest.mark.parametrize("is_packed", [False, True], ids=["loose", "packed"])
+def test_objects_are_not_new_when_git_renews_the_times_of_their_files(
+    repo: Repo, cache: Path, is_packed: bool
+) -> None:
+    repo.commit({"a": "1\n"})
+    if is_packed:
+        repo.git("repack", "-adq")
+    before = stamps(repo, cache)
+    for path in (repo.path / ".git/objects").glob("??*/*"):
+        os.utime(path)
+    assert stamps(repo, cache) == before
+
+
+def test_an_object_that_comes_is_new(repo: Repo, cache: Path) -> None:
+    repo.commit({"a": "1\n"})
+    before = stamps(repo, cache).newest
+    repo.git("hash-object", "-w", "--stdin", given=b"a file that is added")
+    assert stamps(repo, cache).newest > before
+
+
 def test_a_pipe_among_the_objects_is_not_opened(repo: Repo, cache: Path) -> None:
     sha = repo.commit({"a": "1\n"})
     before = stamps(repo, cache)
     os.mkfifo(repo.path / ".git/objects" / sha[:2] / ("0" * 38))
-    assert stamps(repo, cache) == before
+    after = stamps(repo, cache)
+    assert (after.objects, after.commits) == (before.objects, before.commits)
 
 
 def test_nothing_is_kept_of_more_files_than_can_be_listed(
