@@ -6,6 +6,7 @@ role of a time, and a group of parts the role of a window.
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
+from itertools import compress
 from typing import TypeAlias
 
 from msgspec.structs import replace
@@ -87,14 +88,14 @@ def count_lines(
             continue
         places = {}
         times = {}
-        for index, part in enumerate(file.parts):
-            if file.fresh[index]:
-                line = file.numbers[index]
-                time = file.times[index]
-                places[line] = part + 1 or nowhere
-                times[line] = time
-                began[part] = min(began.get(part, time), time)
-                ended[part] = max(ended.get(part, time), time)
+        lines = zip(file.numbers, file.times, file.parts, strict=True)
+        for line, time, part in compress(lines, file.fresh):
+            places[line] = part + 1 or nowhere
+            times[line] = time
+            if time < began.setdefault(part, time):
+                began[part] = time
+            if time > ended.setdefault(part, time):
+                ended[part] = time
 
         harness = file.harness
         tally = tallies.of[harness.name]

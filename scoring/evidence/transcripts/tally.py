@@ -73,6 +73,9 @@ def _distinct_responses(copies: Sequence[_NotedResponse]) -> list[list[_NotedRes
     Each request has one response. Copies that are in side chains only, and copies without a
     request, are taken for copies of the first of the other responses, where there is any.
     """
+    if len(copies) == 1:
+        return [[*copies]]
+
     by_request: defaultdict[int, list[_NotedResponse]] = defaultdict(list)
     for noted in copies:
         by_request[noted.response.request].append(noted)
@@ -117,6 +120,12 @@ class _Slice:
         self.times += other.times
         for charged, spending in other.spent.items():
             self.spent[charged].update(spending)
+
+
+def _add(counts: Counter[str], **more: int) -> None:
+    """Add to counts. ``Counter.update`` takes several times as long."""
+    for name, count in more.items():
+        counts[name] += count
 
 
 class Tally:
@@ -198,19 +207,21 @@ class Tally:
             model: the name of its model; "": not known.
             quarter: when it was written, as in :class:`~.facts.Spent`.
         """
-        spent = self._at(time).spent
-        counts = self._at(time).counts
-        counts["turns"] += 1
-        counts["output_tokens"] += response.output
+        at = self._at(time)
+        spent = at.spent
+        _add(at.counts, turns=1, output_tokens=response.output)
         charged = Spent(model, NO_STEP, quarter=quarter, service=response.service)
         if response.stated <= TokensStated.OUTPUT_ONLY:
-            counts["unmeasured"] += 1
-            spent[charged].update(responses=1, output_tokens=response.output)
+            _add(at.counts, unmeasured=1)
+            _add(spent[charged], responses=1, output_tokens=response.output)
             return
 
-        counts["input_tokens"] += response.input
-        counts["cache_read_tokens"] += response.cache_reads
-        counts["cache_creation_tokens"] += response.cache_writes
+        _add(
+            at.counts,
+            input_tokens=response.input,
+            cache_read_tokens=response.cache_reads,
+            cache_creation_tokens=response.cache_writes,
+        )
 
         uncached = response.input
         cache_writes = response.cache_writes
@@ -223,7 +234,8 @@ class Tally:
             uncached = max(response.input - response.cache_reads - cache_writes, 0)
 
         charged = charged._replace(step=bisect_left(PROMPT_STEPS, prompt))
-        spent[charged].update(
+        _add(
+            spent[charged],
             responses=1,
             input_tokens=uncached,
             output_tokens=response.output,
@@ -237,7 +249,8 @@ class Tally:
                 charged = charged._replace(model=apart.model, service="")
             prompt = apart.input + apart.cache_reads + apart.cache_writes
             charged = charged._replace(step=bisect_left(PROMPT_STEPS, prompt))
-            spent[charged].update(
+            _add(
+                spent[charged],
                 input_tokens=apart.input,
                 output_tokens=apart.output,
                 cache_read_tokens=apart.cache_reads,
@@ -255,19 +268,13 @@ class Tally:
 
     def end(self, time: int, calls: int, errors: int) -> None:
         """Count calls of tools, and failed results, at a time."""
-        counts = self._at(time).counts
-        counts["tool_calls"] += calls
-        counts["tool_errors"] += errors
+        _add(self._at(time).counts, tool_calls=calls, tool_errors=errors)
 
     def finish(self) -> None:
         """Count what was noted so far, each event once, and forget it."""
         for noted in self._responses.values():
             for copies in _distinct_responses(noted):
-                time = min(copy.time for copy in copies)
-                quarter = min(copy.quarter for copy in copies)
-                best = max(copies, key=attrgetter("rank"))
-                self.turn(time, best.response, best.model, quarter)
-                self.drop(time, sum(copy.response.copies for copy in copies) - 1)
+                self._count_response(copies)
         for calls in self._calls.values():
             self._count_call(calls)
         for key, results in self._results.items():
@@ -276,6 +283,19 @@ class Tally:
         self._responses.clear()
         self._calls.clear()
         self._results.clear()
+
+    def _count_response(self, copies: Sequence[_NotedResponse]) -> None:
+        """Count a response once, at its earliest copy, with the tokens of the best copy."""
+        best = copies[0]
+        time = best.time
+        quarter = best.quarter
+        if len(copies) > 1:
+            best = max(copies, key=attrgetter("rank"))
+            time = min(copy.time for copy in copies)
+            quarter = min(copy.quarter for copy in copies)
+
+        self.turn(time, best.response, best.model, quarter)
+        self.drop(time, sum(copy.response.copies for copy in copies) - 1)
 
     def _count_call(self, copies: Sequence[_NotedCall]) -> None:
         """Count a call once, at its earliest copy, with the bits of all copies."""
