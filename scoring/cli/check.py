@@ -4,6 +4,7 @@ import os
 import re
 from collections.abc import Iterator
 from contextlib import suppress
+from datetime import date
 from pathlib import Path
 from typing import Any
 
@@ -20,9 +21,19 @@ from scoring.frozen import PlainData
 from scoring.log.find import commands_that_make_a_log, missing_log_message
 from scoring.log.selection import Selection
 from scoring.log.settings import Settings, settings_sources
+from scoring.outcomes.unit import Unit
 from scoring.paths import in_checkout
 from scoring.text import counted, printable, spans
-from scoring.views.gates import GATES, THE_WORK, Failure, Verdict, check, demands
+from scoring.views.chosen_work import none_chosen, timeless_text
+from scoring.views.gates import (
+    GATES,
+    THE_WORK,
+    ChosenWork,
+    Failure,
+    Verdict,
+    check,
+    demands,
+)
 from scoring.views.gates.build_reports import junit, markdown
 from scoring.views.work_rows import WorkRow, work_of
 
@@ -39,7 +50,7 @@ from .options import (
     valued,
 )
 from .output import progress, reply, warn, without_numbers
-from .reading import log_view
+from .reading import log_view, warn_of_broken_entry
 
 EXIT_FAILED = 3
 
@@ -133,17 +144,29 @@ def command(
         )
         raise LogError(f"{problem}; --allow-empty holds before the first entry")
 
-    preloaded: list[PreloadedEvidence] = []
+    chooses_entries = selection.last is not None or selection.task is not None
+    if not (needs_entries or chooses_entries or trusted):
+        view = replace(view, lenient=True, broken=warn_of_broken_entry)
 
-    def work() -> list[WorkRow]:
-        rows = work_of(replace(view, lenient=not has_log), *preloaded)
-        if base is None:
-            return rows
-        return _beyond(base, rows, settings.repo_dir)
+    preloaded: list[PreloadedEvidence] = []
+    units: list[Unit] = []  # of all work
+
+    def work() -> ChosenWork:
+        lenient = replace(view, lenient=view.lenient or not has_log)
+        rows = work_of(
+            lenient, *preloaded, on_ledger=lambda book: units.extend(book.units)
+        )
+        if base is not None:
+            rows = _beyond(base, rows, settings.repo_dir)
+        return ChosenWork(rows, none_chosen(units))
 
     examined = view.examine(preloaded.append) if has_log else ()
     with progress("Scoring the log, and looking at what became of the work"):
         verdict = check(examined, made, selection.last, allow_empty, work)
+    if selection.since:
+        timeless = timeless_text(unit for unit in units if not unit.entries)
+        if timeless:
+            verdict.notes.append(f"{timeless} by --since {selection.since}")
     if _is_shallow(settings.repo_dir):
         verdict.notes.append(_SHALLOW)
     broken = len(click.get_current_context().meta.get(BROKEN_ENTRIES, {}))
@@ -165,8 +188,13 @@ def command(
         "settings": settings_sources(options, settings.repo_dir, files=not trusted),
         "transcripts": _origins_of_transcripts(view, verdict),
     }
-    value = {"iter_log_dir": log, "origins": origins, **verdict.as_dict()}
-    reply(settings, value, _text(verdict, log, origins))
+    value = {
+        "iter_log_dir": log,
+        "origins": origins,
+        "since": selection.since and str(selection.since),
+        **verdict.as_dict(),
+    }
+    reply(settings, value, _text(verdict, log, origins, selection.since))
     return 0 if verdict.passed else EXIT_FAILED
 
 
@@ -306,7 +334,9 @@ def _origins_of_transcripts(view: LogView, verdict: Verdict) -> list[str]:
     return origins
 
 
-def _text(verdict: Verdict, log: str, origins: dict[str, list[str]]) -> str:
+def _text(
+    verdict: Verdict, log: str, origins: dict[str, list[str]], since: date | None
+) -> str:
     """Return the verdict for people: a line for each failure and each kind of note, and a total."""
     lines = []
     for failure in verdict.failures:
@@ -320,6 +350,8 @@ def _text(verdict: Verdict, log: str, origins: dict[str, list[str]]) -> str:
     total = f"check {result}: {', '.join(_totals(verdict))}"
 
     total += f"   Source: {printable(log)}"
+    if since:
+        total += f", since {since}"
     for kind, names in origins.items():
         if names:
             total += f"; {kind} from {printable(', '.join(names))}"

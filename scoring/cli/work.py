@@ -12,9 +12,10 @@ from scoring.log.settings import Settings
 from scoring.outcomes.prices import stored_prices
 from scoring.outcomes.unit import Unit
 from scoring.views.against import against_page, compare
+from scoring.views.chosen_work import none_chosen, period_text
 from scoring.views.cost import CostDays, left_out_notes, left_out_sessions
 from scoring.views.look_at import look_at
-from scoring.views.work_pages import notes_on_history, work_page
+from scoring.views.work_pages import NO_WORK, notes_on_history, work_page
 from scoring.views.work_rows import WorkRow, day_of, work_by, work_rows, work_summary
 from scoring.views.work_sides import Sides, other_named, sides_of, sides_of_commit
 
@@ -65,8 +66,8 @@ class _Choice(NamedTuple):
 @valued(
     "--since",
     "DAYS",
-    "Only work that ended on the first of these days or later: 2026-06-03, 2026-06, 30d, "
-    "'last week'.",
+    "Only work that ended on the first of these days or later: 2026-06-03, 2026-06, or, counted "
+    "from today, 30d or 'last week'.",
 )
 @valued("--until", "DAYS", "Only work that ended on the last of these days or earlier.")
 @valued("--task", "ID", "Only work on this task; * and ? match any characters.")
@@ -81,7 +82,8 @@ class _Choice(NamedTuple):
 @valued(
     "--against",
     "WHAT",
-    "Compare it with other work: a month (2026-10, 'last month'), a model, a harness or an author.",
+    "Compare it with other work: a month (2026-10, or by today's date 'last month'), a model, a "
+    "harness or an author.",
 )
 @valued(
     "--since-commit",
@@ -117,12 +119,14 @@ def command(
     people = people_named(authors, book.caller if mine else None)
     choice = _Choice(period, task, people)
 
+    on_days = [period_text(period, book.units)] if period else []
     if against is not None or since_commit is not None:
         units = [unit for unit in book.units if unit.kind != "talk"]
         every = work_rows(units, settings.store_dir)
         sides = _sides(settings, against, since_commit, choice, every)
         comparison = compare(sides, horizon_days, book.tip_time)
-        reply(settings, comparison.as_dict(), against_page(comparison))
+        compared = comparison.as_dict() | {"notes": on_days}
+        reply(settings, compared, [*against_page(comparison), *on_days])
         return
 
     rows = work_rows(filter(choice.includes, book.units), settings.store_dir)
@@ -132,13 +136,16 @@ def command(
         "by": work_by(rows),
         "look_at": look_at(rows),
     }
-    notes = [*notes_on_history(book.trunk, book.tip_time, horizon_days, book.left_out)]
+    notes = on_days
+    notes += notes_on_history(book.trunk, book.tip_time, horizon_days, book.left_out)
     with stored_prices(settings.store_dir):
         left_out = left_out_sessions(book.of_gone_folders, CostDays(period))
     notes += left_out_notes(left_out)
     notes += notes_on_sources(settings, book)
     value |= {"left_out": left_out, "notes": notes}
-    reply(settings, value, work_page(rows, horizon_days, notes))
+    if_none = none_chosen(book.units) or NO_WORK
+    page = work_page(rows, horizon_days, notes, f"{if_none[0].upper()}{if_none[1:]}.")
+    reply(settings, value, page)
 
 
 def _sides(
@@ -158,8 +165,7 @@ def _sides(
         sha, time = _commit_named(settings, since_commit or "")
         return sides_of_commit(sha, time, choice.select(rows))
 
-    ended = max((row.unit.ended or 0 for row in rows), default=0)
-    other = other_named(against, rows, newest=day_of(ended) or today_here())
+    other = other_named(against, rows, today_here())
     others_choice = choice
     name = ""
     if other.kind == "author":

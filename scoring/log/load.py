@@ -30,6 +30,7 @@ from .parse import (
     parse_archive,
     parse_iteration_record,
 )
+from .settings import SETTINGS_FILE
 
 Broken: TypeAlias = Callable[[LogError], None]
 """Takes the error of an entry, or of an archive, that is left out because it cannot be read."""
@@ -143,9 +144,11 @@ def load_log_for(
     if faults:
         texts = list(map(str, faults))
         if strict and records:
+            other = newest_version("attributed")
             texts[-1] += (
-                f"; rubric {strict[0]} stops there as the reference does, --rubric"
-                f" {newest_version('attributed')} scores the other {len(records)}"
+                f"; rubric {strict[0]} stops there as the reference does. Mend that, or leave it "
+                f"out: --rubric {other} scores the other {len(records)} and ends with status 1, "
+                f'as does rubric = "{other}" in {SETTINGS_FILE}'
             )
         raise LogError(*texts) from faults[0]
     return Records(records[iteration] for iteration in sorted(records))
@@ -287,6 +290,10 @@ def load_archive(
 def _wrong_content(path: Path, error: YamlError) -> LogError:
     """Return the error about a file with wrong content. It quotes no file outside of the log."""
     if is_inside(path, path.parent):
-        return LogError(f"{path}: {error}")
+        mark = getattr(
+            error.__cause__, "problem_mark", None
+        )  # of text that is not YAML
+        column = f" (column {mark.column + 1})" if mark else ""
+        return LogError(f"{path}: {error}{column}")
     # The error would quote a file outside of the log.
     return LogError(f"{path}: is a link to a file that is not an entry")

@@ -125,7 +125,8 @@ class Against(NamedTuple):
             sides.append({"name": name, "too_young": young, "summary": summary})
         return {
             "sides": sides,
-            "on_no_side": self.sides.left_out,
+            "on_no_side": sum(self.sides.left_out.values()),
+            "left_out": self.sides.left_out,
             "figures": [figure.as_dict() for figure in self.figures],
         }
 
@@ -291,9 +292,9 @@ def against_page(against: Against) -> Page:
     yield ""
     yield Table(columns, rows)
     yield ""
-    if sides.left_out:
-        units = counted(sides.left_out, "unit is", "units are")
-        yield f"{units} on neither side: {sides.why_left_out}."
+    for which, count in sides.left_out.items():
+        units = counted(count, f"unit {which} is", f"units {which} are")
+        yield f"{units} on neither side."
     if against.latest:
         yield Line(
             "Shares that landed or were taken back are of decided units that ended by "

@@ -45,6 +45,7 @@ _FIGURES = (
     "COST",
     "PER LANDED UNIT",
 )
+NO_WORK = "No work of agents is here: no entry and no session of this repository"
 _BY = columns_of("BY", *map(numeric, _FIGURES))
 _BY_STATE = columns_of("STATE", *map(numeric, ("UNITS", "COST", "TIME", "OUTPUT")))
 
@@ -80,17 +81,23 @@ def notes_on_history(
         yield f"No session of this repository was found; {files} left out (da-score doctor)."
 
 
-def work_page(rows: WorkRows, horizon_days: float, notes: Iterable[str]) -> Page:
+def work_page(
+    rows: WorkRows,
+    horizon_days: float,
+    notes: Iterable[str],
+    if_none: str,
+) -> Page:
     """Yield what became of the work, what each state of it cost and took, and what to look at.
 
     Args:
         rows: the work.
         horizon_days: how many days after landing work is judged.
         notes: what people should know of the history that was judged.
+        if_none: what to say instead where there are no rows.
     """
     if rows:
         notes = [f"Days and months are those of {zone_text()}.", *notes]
-    yield from became_page(rows, horizon_days, notes)
+    yield from became_page(rows, horizon_days, notes, if_none)
     if rows:
         yield ""
         yield Table(_BY_STATE, list(by_state(rows)))
@@ -146,20 +153,23 @@ def unit_page(row: WorkRow, horizon_days: float, asked: str) -> Page:
     yield "It has no score, which needs an entry in the log."
 
 
-def became_page(rows: WorkRows, horizon_days: float, notes: Iterable[str] = ()) -> Page:
+def became_page(
+    rows: WorkRows,
+    horizon_days: float,
+    notes: Iterable[str] = (),
+    if_none: str = f"{NO_WORK}, or none that the options choose.",
+) -> Page:
     """Yield what became of the work and what it cost, then the same by harness, model and month.
 
     Args:
         rows: the work.
         horizon_days: how many days after landing work is judged.
         notes: what people should know of the history that was judged.
+        if_none: what to say instead where there are no rows.
     """
     lines_of_notes = [Line(note, "dim") for note in notes]
     if not rows:
-        yield (
-            "No work of agents is here: no entry and no session of this repository, "
-            "or none that the options choose."
-        )
+        yield if_none
         yield from lines_of_notes
         return
 

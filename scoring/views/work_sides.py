@@ -2,6 +2,8 @@
 
 import datetime
 import re
+from collections import Counter
+from collections.abc import Mapping
 from contextlib import suppress
 from typing import NamedTuple
 
@@ -11,6 +13,7 @@ from scoring.evidence.transcripts.facts import NS
 from scoring.log.selection import parse_period
 from scoring.text import short
 
+from .chosen_work import newest_text
 from .work_rows import WorkRow, WorkRows, month_of
 
 _MOST_NAMES = 12
@@ -28,6 +31,9 @@ _OTHERS = {
 _OPTIONS = {"month": "--since or --until", "author": "--author or --mine"}
 """The options that choose the first side, for the kinds that have such options."""
 
+_ELSEWHERE = {"month": "of other times", "author": "by other authors"}
+"""Which work with a known month or author is on neither side."""
+
 
 class Sides(NamedTuple):
     """Two sides of the work.
@@ -35,15 +41,14 @@ class Sides(NamedTuple):
     Attributes:
         names: what people read for each side.
         rows: the work of each side.
-        left_out: how many units are on neither side for the reason in ``why_left_out``.
-        why_left_out: why these units are on neither side.
+        left_out: how many units are on neither side, by which units these are in words, such as
+            ``without a known month``.
         periods: whether the sides are times, and not kinds of work.
     """
 
     names: tuple[str, str]
     rows: tuple[list[WorkRow], list[WorkRow]]
-    left_out: int
-    why_left_out: str
+    left_out: Mapping[str, int]
     periods: bool
 
 
@@ -59,14 +64,14 @@ class Other(NamedTuple):
     name: str
 
 
-def other_named(text: str, rows: WorkRows, newest: datetime.date) -> Other:
+def other_named(text: str, rows: WorkRows, today: datetime.date) -> Other:
     """Return what a user means by a month, a harness, a model or an author.
 
     Args:
         text: ``2026-10``, ``last month``, or a name in any case. A part of a model's name will do
             if only one model has it. A month need not have any work.
         rows: all of the work.
-        newest: the day of the newest work. ``this month`` is the month of this day.
+        today: the current day. ``this month`` is its month, as in all options that take days.
 
     Raises:
         InputError: the text is not a month, and no work is of that name or several models have it.
@@ -74,7 +79,7 @@ def other_named(text: str, rows: WorkRows, newest: datetime.date) -> Other:
     wanted = " ".join(text.casefold().split())
     if _MONTH.fullmatch(wanted):  # days and weeks name no month, even all of its days
         with suppress(OptionError):
-            return Other("month", f"{parse_period(text, newest).first:%Y-%m}")
+            return Other("month", f"{parse_period(text, today).first:%Y-%m}")
 
     for kind in ("harness", "model", "author"):
         for row in rows:
@@ -134,12 +139,9 @@ def sides_of(
     """
     second = [row for row in rows if other.name in _names_of(row, other.kind)]
     first = []
-    left_out = 0
     for row in chosen:
         names = _names_of(row, other.kind)
-        if not names:
-            left_out += 1
-        elif other.name not in names:
+        if names and other.name not in names:
             first.append(row)
 
     first_name = chosen_name or _OTHERS[other.kind]
@@ -147,18 +149,25 @@ def sides_of(
         first_name = max(name for row in first for name in _names_of(row, "month"))
         first = [row for row in first if first_name in _names_of(row, "month")]
 
+    newest = newest_text(row.unit for row in rows)
     if chosen_name and not first:
         raise InputError(
-            f"{_OPTIONS[other.kind]} chooses no work to compare: {chosen_name}"
+            f"{_OPTIONS[other.kind]} chooses no work to compare with {other.name}: "
+            f"{chosen_name}{newest}"
         )
     for name, side in ((other.name, second), (first_name, first)):
         if not side:
-            raise InputError(f"--against: there is no work of {name}")
+            raise InputError(f"--against: there is no work of {name}{newest}")
 
-    why = f"their {other.kind} is not known"
-    return Sides(
-        (first_name, other.name), (first, second), left_out, why, other.kind == "month"
-    )
+    nameless = sum(not _names_of(row, other.kind) for row in rows)
+    elsewhere = len(rows) - nameless - len(first) - len(second)
+    left_out = {}
+    if elsewhere:
+        left_out[_ELSEWHERE[other.kind]] = elsewhere
+    if nameless:
+        left_out[f"without a known {other.kind}"] = nameless
+    is_month = other.kind == "month"
+    return Sides((first_name, other.name), (first, second), left_out, is_month)
 
 
 def sides_of_commit(sha: str, time: int, rows: WorkRows) -> Sides:
@@ -176,22 +185,22 @@ def sides_of_commit(sha: str, time: int, rows: WorkRows) -> Sides:
     moment = time * NS
     after = []
     before = []
+    left_out: Counter[str] = Counter()
     for row in rows:
         unit = row.unit
         began = unit.ended
         if unit.counted and unit.counted.began is not None:
             began = unit.counted.began
-        if unit.commit == sha or began is None or unit.ended is None:
-            continue
-        if began > moment:
+        if began is None or unit.ended is None:
+            left_out["without a known time"] += 1
+        elif unit.commit == sha or began <= moment <= unit.ended:
+            left_out["that went on when the commit was made"] += 1
+        elif began > moment:
             after.append(row)
-        elif unit.ended < moment:
+        else:
             before.append(row)
-    left_out = len(rows) - len(after) - len(before)
-
     names = (f"since {short(sha)}", f"before {short(sha)}")
     for name, side in zip(names, (after, before), strict=True):
         if not side:
             raise InputError(f"--since-commit: there is no work {name}")
-    why = "the commit was made while they went on, or their time is not known"
-    return Sides(names, (after, before), left_out, why, True)
+    return Sides(names, (after, before), left_out, True)

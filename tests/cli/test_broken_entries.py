@@ -213,7 +213,11 @@ class TestStrict:
             "historical.yaml: line 2: mapping values are not allowed in this context"
             in line
         )
-        assert line.endswith("--rubric 3.1.0 scores the other 9")
+        assert "in this context (column 7); rubric 2.1.0 stops there" in line
+        assert line.endswith(
+            "Mend that, or leave it out: --rubric 3.1.0 scores the other 9 and ends with status 1, "
+            'as does rubric = "3.1.0" in .agents/da-score.toml'
+        )
         scored = json.loads(da_score("run", "--rubric", "3.1.0", "--json").out)
         assert len(scored["iterations"]) == 9
 
@@ -238,9 +242,9 @@ class TestStrict:
         assert_lists_them(found)
         assert found.out == ""
         assert tree(broken.log) == before
-        way_out = "; rubric 2.1.0 stops there as the reference does"
-        way_out += ", --rubric 3.1.0 scores the other 8"
-        assert found.err.endswith(f"{way_out}\n")
+        way_out = "; rubric 2.1.0 stops there as the reference does. Mend that, or leave it out: "
+        way_out += "--rubric 3.1.0 scores the other 8 and ends with status 1"
+        assert way_out in found.err
 
     def test_backfill_names_the_first_as_the_error_of_the_log(
         self, da_score: DaScore, broken: Project
@@ -251,3 +255,31 @@ class TestStrict:
         assert log["error"] == log["broken"][0]
         assert len(log["broken"]) == 3
         assert broken.written() == []
+
+
+class TestGatesOnWork:
+    """They need no entry: the work of one that cannot be read is judged without it."""
+
+    @pytest.mark.parametrize("rubric", [LENIENT, STRICT], ids=" ".join)
+    @pytest.mark.usefixtures("broken")
+    def test_warn_of_broken_entries_and_judge(
+        self, da_score: DaScore, rubric: tuple[str, str]
+    ) -> None:
+        found = da_score("check", "--max-reverted", "3", "--verbose", *rubric)
+        left_out = [
+            line for line in found.err.splitlines() if line.endswith("it is left out")
+        ]
+        assert (found.status, len(left_out)) == (0, 3)
+        assert da_score("check", "--max-reverted", "0", *rubric).status == 3
+
+    @pytest.mark.parametrize(
+        "more",
+        [("--min-low", "0"), ("--last", "3"), ("--task", "*"), ("--trusted",)],
+        ids=" ".join,
+    )
+    @pytest.mark.usefixtures("broken")
+    def test_stop_where_entries_are_needed_or_not_believed(
+        self, da_score: DaScore, more: tuple[str, ...]
+    ) -> None:
+        found = da_score("check", "--max-reverted", "3", *STRICT, *more)
+        assert (found.status, found.out) == (1, "")

@@ -19,6 +19,7 @@ from rubric import RUBRIC_VERSION
 from scoring import score_log, session_score_path
 from scoring.cli.group import COMMANDS, PROGRAM, SUBCOMMANDS, module_of
 from scoring.errors import installing
+from scoring.log.selection import parse_period, period_between, today_here
 from scoring.log.settings import (
     ENVIRONMENT_PREFIX,
     SETTINGS_FILE,
@@ -46,6 +47,16 @@ def test_the_example_adds_up_and_is_that_of_the_picture() -> None:
     assert f"\n{to_nothing} units were lost or reverted or taken back: " in README
     for page in (README, GUIDE):
         assert f": {landed} of {total} units" in page
+
+
+def test_the_month_that_is_compared_is_that_month_alone() -> None:
+    """``--since`` with a month goes on after it."""
+    ((since, until, other),) = re.findall(
+        r"`da-score work --since (\S+) --until (\S+) --against (\S+)` puts", README
+    )
+    chosen = period_between(since, until, today_here())
+    assert chosen == parse_period(since, today_here())
+    assert parse_period(other, today_here()).last < chosen.first
 
 
 # The two commands

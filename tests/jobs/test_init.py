@@ -57,7 +57,8 @@ def test_it_warns_of_broken_entries_as_other_commands_do(
 ) -> None:
     place.log.mkdir(parents=True, exist_ok=True)
     (place.log / "historical.yaml").write_text("iterations:\n- a: b: c\n")
-    said = "historical.yaml: line 2: mapping values are not allowed in this context; it is left out"
+    said = "historical.yaml: line 2: mapping values are not allowed in this context (column 7); "
+    said += "it is left out"
     for command in ("init --yes", "work", "run --rubric 3.1.0"):
         assert said in da_score(*command.split(), "--no-cache").err, command
 

@@ -61,7 +61,7 @@ def compared(
     first: list[WorkRow], second: list[WorkRow], periods: bool = False
 ) -> dict[str, Figure]:
     """Compare two sides, long after they ended."""
-    sides = Sides(("a", "b"), (first, second), 0, "", periods)
+    sides = Sides(("a", "b"), (first, second), {}, periods)
     against = compare(sides, 14, FIRST_OF_MARCH + 400 * DAY)
     return {figure.measure.key: figure for figure in against.figures}
 
@@ -157,7 +157,7 @@ class TestVerdicts:
         assert (figure.verdict == "the harness changed") == periods
 
     def test_leave_out_what_is_too_young_to_judge(self) -> None:
-        sides = Sides(("a", "b"), (many(30, day=40), many(30)), 0, "", True)
+        sides = Sides(("a", "b"), (many(30, day=40), many(30)), {}, True)
         against = compare(sides, 14, FIRST_OF_MARCH + 41 * DAY)
         assert against.young == [30, 0]
         assert str(against.latest) == "2026-03-28"
@@ -242,6 +242,18 @@ class TestSides:
         sides = sides_of(Other("month", "2026-04"), ROWS, ROWS, "")
         assert sides.names == ("2026-05", "2026-04")
         assert sides.rows == (ROWS[2:], [ROWS[1]])
+        assert sides.left_out == {"of other times": 1}
+
+    def test_count_what_no_side_has(self) -> None:
+        timeless = unit()
+        timeless.unit.ended = timeless.values["ended"] = None
+        rows = [*ROWS, timeless]
+        sides = sides_of(Other("month", "2026-04"), ROWS[:2], rows, "until 2026-04-30")
+        assert sides.left_out == {"of other times": 2, "without a known month": 1}
+        sides = sides_of(Other("author", "Bo"), ROWS[:1], rows, "ann")
+        assert sides.left_out == {"by other authors": 2}
+        sides = sides_of_commit("f" * 40, FIRST_OF_MARCH + 40 * DAY, rows)
+        assert sides.left_out == {"without a known time": 1}
 
     def test_of_a_month_are_the_chosen_days_and_this_month(self) -> None:
         sides = sides_of(Other("month", "2026-03"), ROWS[1:], ROWS, "since 2026-04-01")
@@ -251,7 +263,8 @@ class TestSides:
     def test_of_a_model_leave_out_what_is_of_an_unknown_one(self) -> None:
         sides = sides_of(Other("model", "gpt-5-codex"), ROWS, ROWS, "")
         assert sides.names == ("other models", "gpt-5-codex")
-        assert (sides.rows, sides.left_out) == ((ROWS[:2], [ROWS[3]]), 1)
+        assert sides.rows == (ROWS[:2], [ROWS[3]])
+        assert sides.left_out == {"without a known model": 1}
 
     def test_without_work_are_an_error(self) -> None:
         with pytest.raises(InputError, match="no work of 2026-01"):
@@ -260,7 +273,8 @@ class TestSides:
     def test_of_a_commit_are_what_came_after_it_and_before_it(self) -> None:
         sides = sides_of_commit("f" * 40, FIRST_OF_MARCH + 31 * DAY, ROWS)
         assert sides.names == ("since ffffffffffff", "before ffffffffffff")
-        assert (sides.rows, sides.left_out) == ((ROWS[2:], [ROWS[0]]), 1)
+        assert sides.rows == (ROWS[2:], [ROWS[0]])
+        assert sides.left_out == {"that went on when the commit was made": 1}
         assert sides.periods
 
     @pytest.mark.parametrize(("began", "is_after"), [(39, False), (41, True)])
@@ -271,7 +285,7 @@ class TestSides:
         row.unit.counted = TranscriptFacts(began=(FIRST_OF_MARCH + began * DAY) * NS)
         others = [unit(day=10), unit(day=50)]
         sides = sides_of_commit("f" * 40, FIRST_OF_MARCH + 40 * DAY, [*others, row])
-        assert (row in sides.rows[0], sides.left_out) == (is_after, 1 - is_after)
+        assert (row in sides.rows[0], bool(sides.left_out)) == (is_after, not is_after)
 
 
 @pytest.mark.usefixtures("project")
@@ -280,13 +294,15 @@ class TestCommand:
         shown = da_score("work", "--against", "codex").out
         assert shown.startswith("other harnesses against codex\n\n")
         assert " too few: " in shown
-        assert "3 units are on neither side: their harness is not known." in shown
+        assert "3 units without a known harness are on neither side." in shown
         assert "VERDICT, AT 99 %" in shown
         assert shown == da_score("work", "--against", "codex").out
 
     def test_has_the_same_in_json(self, da_score: DaScore) -> None:
         found = da_score("work", "--against", "codex", "--json").json
         assert [side["name"] for side in found["sides"]] == ["other harnesses", "codex"]
+        assert (found["on_no_side"], found["notes"]) == (3, [])
+        assert found["left_out"] == {"without a known harness": 3}
         assert [figure["name"] for figure in found["figures"]] == [
             "landed",
             "taken_back",
@@ -309,12 +325,30 @@ class TestCommand:
         assert "no work of 2020-01" in one_line(
             da_score("work", "--against", "2020-01")
         )
-        last = da_score("work", "--against", "last month")  # before the newest work
-        assert "no work of 2026-02" in one_line(last)
         empty = da_score("work", "--since", "2031-11", "--against", "2026-03")
         assert (
-            "--since or --until chooses no work to compare: since 2031-11-01"
-            in one_line(empty)
+            "--since or --until chooses no work to compare with 2026-03: since 2031-11-01, and "
+            "the newest ended on 2026-03-05" in one_line(empty)
         )
         both = da_score("work", "--against", "codex", "--since-commit", "f05ce0048ec2")
         assert "two comparisons" in both.err
+
+    def test_and_since_take_the_same_words(
+        self, da_score: DaScore, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """They count from today, and say which dates were meant."""
+        may = datetime.date(2026, 5, 10)
+        monkeypatch.setattr("scoring.cli.work.today_here", lambda: may)
+        last = da_score("work", "--against", "last month")
+        assert one_line(last).endswith(
+            "there is no work of 2026-04, and the newest ended on 2026-03-05"
+        )
+        (note, _) = da_score("work", "--since", "last month", "--json").json["notes"]
+        assert note == (
+            "Only work that ended in these days counts: since 2026-04-01; "
+            "1 unit without a known time is left out."
+        )
+        days = ("--since", "2026-03-02", "--until", "2026-03-05")
+        compared = da_score("work", *days, "--against", "codex").out
+        assert "counts: 2026-03-02 to 2026-03-05; 1 unit without" in compared
+        assert "counts: " not in da_score("work", "--against", "codex").out

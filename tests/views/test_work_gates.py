@@ -116,12 +116,17 @@ def test_only_of_a_pull_request(check: Check, history: History) -> None:
     base = repo.head()
     gates = ("--max-reverted", "0", "--no-failing-tests")
     found = check(*gates, "--base", base)
-    nothing = "there is no work of an agent, or none that the options choose"
-    nothing += ", so there was nothing to judge for"
-    note = f"note  {nothing} --max-reverted, --no-failing-tests\n"
+    nothing = (
+        "the options choose none of 3 units of work here, and the newest ended on "
+    )
+    nothing += f"{repo.git('log', '-1', '--format=%as', base + '~2').strip()}"
+    gates_named = "--max-reverted, --no-failing-tests"
+    note = f"note  {nothing}, so there was nothing to judge for {gates_named}\n"
     assert (found.status, note in found.out) == (0, True)
-    assert check(*gates, "--base", base, "--json").json["notes"] == [note[6:-1]]
-    assert "note  there is" not in check(*gates, "--base", base, "--allow-empty").out
+    assert f"no work was looked at, since {nothing}   Source: " in found.out
+    as_json = check(*gates, "--base", base, "--json").json
+    assert (as_json["notes"], as_json["units"]) == ([note[6:-1]], 0)
+    assert note not in check(*gates, "--base", base, "--allow-empty").out
     assert check("--no-failing-tests", "--base", f"{base}~3").status == 3
     found = check("--no-failing-tests", "--base", "nothing")
     assert (found.status, "--base 'nothing' is not a commit of" in found.err) == (
@@ -263,3 +268,36 @@ def test_without_a_log_other_gates_say_what_to_do(
     assert (found.status, found.err.count("\n")) == (1, 1)
     assert "there is no log; " in found.err
     assert found.err.endswith("; --allow-empty holds before the first entry\n")
+
+
+def test_a_period_without_work_holds_and_says_that_nothing_was_looked_at(
+    check: Check, history: History, da_score: Any
+) -> None:
+    """What is not there cannot fail; passing without a word would be no better than a failure."""
+    gates = ("--no-failing-tests", "--max-reverted", "0")
+    found = check(*gates, "--since", "2031-03-04")
+    *_, last = found.out.splitlines()
+    nothing = "no work was looked at, since the options choose none of 3 units of work here, and "
+    assert (found.status, nothing in last) == (0, True)
+    assert f"   Source: {history.log}, since 2031-03-04; " in last
+    as_json = check(*gates, "--since", "2031-03-04", "--json").json
+    assert (as_json["since"], as_json["units"]) == ("2031-03-04", 0)
+    assert check("--max-reverted", "1", "--json").json["units"] == 3
+    assert "no work was looked at" not in check(*gates).out
+
+    shown = da_score("work", "--since", "2031-03-04", "--repo-dir", str(history.repo))
+    first, days, *_ = shown.out.splitlines()
+    assert first.startswith(
+        "The options choose none of 3 units of work here, and the newest ended on "
+    )
+    assert days == "Only work that ended in these days counts: since 2031-03-04."
+
+
+def test_without_transcripts_no_failing_tests_says_that_it_judged_nothing(
+    check: Check,
+) -> None:
+    note = "no transcript that is here shows how a test run of this work ended, so there was "
+    found = check("--no-failing-tests", "--transcripts", "none")
+    assert (found.status, f"note  {note}nothing to judge for" in found.out) == (0, True)
+    assert note not in check("--no-failing-tests").out
+    assert note not in check("--max-reverted", "9", "--transcripts", "none").out

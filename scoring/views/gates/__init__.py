@@ -46,6 +46,18 @@ THE_WORK = "the work"
 """What :attr:`Failure.whole` says where the units of work failed a gate."""
 
 
+class ChosenWork(NamedTuple):
+    """The work that gates look at.
+
+    Attributes:
+        rows: its rows.
+        if_none: why there are none although there is work; "" where no work is here.
+    """
+
+    rows: WorkRows = ()
+    if_none: str = ""
+
+
 class Failure(NamedTuple):
     """A gate that was failed.
 
@@ -108,6 +120,7 @@ class Verdict:
         whole: what the log as a whole failed.
         notes: what is worth saying of the whole log, and of the work.
         work: the units that gates looked at; None where no gate asked for them.
+        no_work: why gates on the work looked at no unit; "" where they did, or none asked.
     """
 
     demanded: PlainData
@@ -115,6 +128,7 @@ class Verdict:
     whole: list[Failure] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
     work: list[WorkRow] | None = None
+    no_work: str = ""
 
     @property
     def failures(self) -> list[Failure]:
@@ -139,6 +153,8 @@ class Verdict:
         """At how many units of work gates looked, in words; "" where no gate asked for them."""
         if self.work is None:
             return ""
+        if not self.work:
+            return f"no work was looked at, since {self.no_work}"
         tested = sum(row.unit.last_passed is not None for row in self.work)
         units = counted(len(self.work), "unit of work", "units of work")
         return f"{units} looked at, {tested} with a test run"
@@ -149,6 +165,7 @@ class Verdict:
             "passed": self.passed,
             "gates": self.demanded,
             "mean": self.mean,
+            "units": None if self.work is None else len(self.work),
             "iterations": [checked.as_dict() for checked in self.iterations],
             "failures": _plain_failures(self.whole),
             "notes": self.notes,
@@ -179,7 +196,7 @@ def check(
     made: Sequence[Demand],
     last: int | None = None,
     allow_empty: bool = False,
-    work: Callable[[], WorkRows] = tuple,
+    work: Callable[[], ChosenWork] = ChosenWork,
 ) -> Verdict:
     """Check iterations by the score that the evidence gives, and what became of the work.
 
@@ -221,8 +238,11 @@ def check(
 
     rows: list[WorkRow] = []
     if on_work:
-        rows = [row for row in work() if row.unit.kind != "talk"]
+        chosen = work()
+        rows = [row for row in chosen.rows if row.unit.kind != "talk"]
         verdict.work = rows
+        if not rows:
+            verdict.no_work = chosen.if_none or on_work[0].gate.nothing_found
     for gate, value in on_work:
         assert gate.work_reasons is not None
         for reason in gate.work_reasons(value, rows):
@@ -252,7 +272,10 @@ def _note_nothing(verdict: Verdict, gates: Iterable[Gate]) -> None:
     holding: dict[str, list[str]] = {}
     for gate in gates:
         if gate.forbids:
-            holding.setdefault(gate.nothing_found, []).append(f"--{gate.name}")
+            nothing_found = gate.nothing_found
+            if gate.work_reasons is not None:
+                nothing_found = verdict.no_work
+            holding.setdefault(nothing_found, []).append(f"--{gate.name}")
             continue
         reason = f"{gate.nothing_found} for --{gate.name}; --allow-empty lets that pass"
         verdict.whole.append(Failure(gate.name, None, reason))

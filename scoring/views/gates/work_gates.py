@@ -16,7 +16,7 @@ _MOST_NAMED = 3  # units in one reason
 _ON_WORK = Gate(
     options=(),
     looks_at=lambda _, __: False,
-    nothing_found="there is no work of an agent, or none that the options choose",
+    nothing_found="there is no work of an agent here",
     forbids=True,
 )
 """The common part of the gates on the work, which look at no iteration."""
@@ -154,6 +154,15 @@ MAX_LOST_COST = _at_most(
 )._replace(work_notes=_lost_without_cost)
 
 
+def _no_tests_seen(_: bool, rows: WorkRows) -> Reasons:
+    if rows and all(row.unit.last_passed is None for row in rows):
+        yield (
+            "no transcript that is here shows how a test run of this work ended, so there was "
+            "nothing to judge for --no-failing-tests; transcripts are on the machine where agents "
+            "worked"
+        )
+
+
 def _failing_tests(_: bool, rows: WorkRows) -> Reasons:
     """Yield a sentence for each landed or open unit with a last test run that failed."""
     for row in failing_tests(rows):
@@ -168,4 +177,5 @@ NO_FAILING_TESTS = _ON_WORK._replace(
         GateOption("no-failing-tests", "No work has a last test run that failed."),
     ),
     work_reasons=_failing_tests,
+    work_notes=_no_tests_seen,
 )

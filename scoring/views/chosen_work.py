@@ -1,0 +1,48 @@
+"""What options choose of the work, and what they leave out, in words."""
+
+from collections.abc import Iterable, Sequence
+
+from scoring.log.selection import Period
+from scoring.outcomes.unit import Unit
+from scoring.text import counted
+
+from .work_rows import day_of
+
+
+def newest_text(units: Iterable[Unit]) -> str:
+    """Return on which day the newest of some work ended, as the end of a sentence.
+
+    "" where no work has a known time. Talk does not count.
+    """
+    ends = [unit.ended for unit in units if unit.ended and unit.kind != "talk"]
+    return f", and the newest ended on {day_of(max(ends))}" if ends else ""
+
+
+def none_chosen(units: Sequence[Unit]) -> str:
+    """Return that options choose none of some work, how much there is, and when the newest ended.
+
+    "" where there is no work to choose from. Talk does not count.
+    """
+    count = sum(unit.kind != "talk" for unit in units)
+    if not count:
+        return ""
+    units_here = counted(count, "unit of work", "units of work")
+    return f"the options choose none of {units_here} here{newest_text(units)}"
+
+
+def period_text(period: Period, units: Iterable[Unit]) -> str:
+    """Return which days are chosen, and how much work is in none because its time is not known."""
+    left_out = timeless_text(units)
+    if left_out:
+        left_out = f"; {left_out}"
+    return f"Only work that ended in these days counts: {period}{left_out}."
+
+
+def timeless_text(units: Iterable[Unit]) -> str:
+    """Return how much work no choice of days has since its time is not known, or "" for none."""
+    timeless = sum(not unit.ended and unit.kind != "talk" for unit in units)
+    if not timeless:
+        return ""
+    which = "without a known time"
+    are = counted(timeless, f"unit {which} is", f"units {which} are")
+    return f"{are} left out"
