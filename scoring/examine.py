@@ -208,6 +208,8 @@ class LogView(Frozen):
             without a log.
         outcomes: how to judge what became of the work; None not to ask.
         subjects: whether each iteration comes with the subject of its commit.
+        says_other_rubrics: whether to warn of a sidecar of another rubric, with a score that is
+            shown beside what this rubric reads.
     """
 
     iter_log_dir: Path
@@ -222,6 +224,7 @@ class LogView(Frozen):
     lenient: bool = False
     outcomes: "OutcomeRules | None" = None
     subjects: bool = False
+    says_other_rubrics: bool = False
 
     def examine(
         self,
@@ -331,6 +334,13 @@ class LogView(Frozen):
         if self.recompute or sidecar is None:
             return computed
 
+        asked = self.rubric.version
+        if self.says_other_rubrics and sidecar.rubric_version != asked:
+            version = sidecar.rubric_version or "unknown"
+            warn(
+                f"iteration {number}: its score is of rubric {version}, and all else is read under "
+                f"{asked}; give --rubric {version}, or score it again with 'da-score run'"
+            )
         provenance = None
         if iteration.provenance:
             provenance = read_provenance(self.iter_log_dir, number)

@@ -129,7 +129,7 @@ def command(
             "--trust-checkpoints goes with --trusted; without it checkpoints count anyway"
         )
 
-    view = log_view(settings, recompute or trusted, selection)
+    view = log_view(settings, recompute or trusted, selection, shows_sidecars=False)
     if trusted:
         view = _trusted_view(view, trust_checkpoints)
     made = demands(gates, view)

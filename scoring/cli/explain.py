@@ -1,14 +1,22 @@
 """``da-score explain ITERATION``: one score in plain words."""
 
-from scoring.errors import NotFoundError
+from contextlib import suppress
+
+import click
+from msgspec.structs import replace
+
+from rubric import rubric_versions
+from scoring.errors import InputError, NotFoundError
 from scoring.evidence.facts import Evidence
 from scoring.examine import subject_of
+from scoring.frozen import PlainData
 from scoring.log.load import no_such_entry
 from scoring.log.places import entry_places
 from scoring.log.selection import Selection
 from scoring.log.settings import Settings
 from scoring.outcomes.prices import stored_prices
 from scoring.sidecars.provenance import read_provenance
+from scoring.sidecars.read_scores import read_score
 from scoring.text import short
 from scoring.views.explain import explain
 from scoring.views.explain_text import explanation_page
@@ -19,10 +27,11 @@ from .options import (
     OUTCOME_OPTIONS,
     SCORING_OPTIONS,
     flag,
-    settings_command,
+    prepared_settings,
+    shared_options,
 )
 from .output import progress, reply
-from .reading import exit_if_broken, log_view, outcome_rules
+from .reading import exit_if_broken, log_view, outcome_rules, rubric_of
 from .work_reading import (
     has_no_log,
     landing_line,
@@ -31,23 +40,25 @@ from .work_reading import (
 )
 
 
-@settings_command(*SCORING_OPTIONS, *OUTCOME_OPTIONS)
+@click.command
 @ITERATION
+@shared_options(*SCORING_OPTIONS, *OUTCOME_OPTIONS)
 @flag(
     "--recompute",
     "Explain the score that the evidence gives now, not that of the sidecar.",
 )
-def command(iteration: str, settings: Settings, recompute: bool) -> None:
+def command(iteration: str, options: PlainData, recompute: bool) -> None:
     """Explain in plain words what became of work, and why an iteration has its score.
 
     ITERATION is a number, last, a SHA of at least 7 digits, HEAD~2, a branch, or a session (its
     last iteration). Says what the score is made of and where each part was read, what would have
     raised the score, and how claims compare with what was observed. Explains the score of the
-    sidecar, if there is one. Work that no entry names has no score: what became of it is said.
-    Writes nothing.
+    sidecar under its rubric, if there is one and --rubric names no other. Work that no entry names
+    has no score: what became of it is said. Writes nothing.
 
     Example:  da-score explain 3
     """
+    settings = prepared_settings(options)
     try:
         if has_no_log(settings):
             raise NotFoundError(
@@ -58,6 +69,13 @@ def command(iteration: str, settings: Settings, recompute: bool) -> None:
     except NotFoundError as no_entry:
         _print_unit(iteration, settings, no_entry)
         return
+
+    asked = rubric_of(settings).version
+    kept = _rubric_of_sidecar(settings, number)
+    if kept in rubric_versions() and not (recompute or options["rubric"]):
+        settings = replace(settings, rubric=kept)
+    if kept not in (None, rubric_of(settings).version):
+        recompute = True
     view = log_view(settings, recompute, Selection(only=(number,)), outcomes=True)
 
     opened: list[Evidence] = []
@@ -84,8 +102,31 @@ def command(iteration: str, settings: Settings, recompute: bool) -> None:
     )
     landing = landing_line(settings, examined.facts, *opened)
     with stored_prices(settings.store_dir):
-        page = explanation_page(explanation, landing, meaning)
+        others = _on_other_rubrics(score.rubric_version, asked, kept)
+        page = explanation_page(explanation, landing, meaning, others)
         reply(settings, explanation.as_dict(), page)
+
+
+def _rubric_of_sidecar(settings: Settings, iteration: int) -> str | None:
+    """Return the rubric that a sidecar names, or None without a sidecar that can be read."""
+    with suppress(NotFoundError, InputError):
+        return read_score(settings.iter_log_dir, iteration).rubric_version
+    return None
+
+
+def _on_other_rubrics(used: str, asked: str, kept: str | None) -> str:
+    """Return what other rubrics have to do with an explained score, or "" for nothing.
+
+    Args:
+        used: the rubric of the score.
+        asked: the rubric that an option or a setting names.
+        kept: the rubric of the sidecar; None without one.
+    """
+    if used != asked:
+        return f"'da-score run' scores under rubric {asked} here, unless --rubric names another."
+    if kept not in (None, used):
+        return f"The sidecar has a score under rubric {kept or 'unknown'}."
+    return ""
 
 
 def _print_unit(text: str, settings: Settings, no_entry: NotFoundError) -> None:

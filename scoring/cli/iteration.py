@@ -31,7 +31,7 @@ from scoring.sidecars.meaning import NOT_MEASURED
 from scoring.sidecars.provenance import read_provenance
 from scoring.sidecars.read_scores import read_score
 from scoring.sidecars.scores import PersistedScore, iteration_score_path
-from scoring.sidecars.states import CURRENT, State
+from scoring.sidecars.states import CURRENT, State, state_under_another
 from scoring.signals.diminishing_returns import deliberation_shown
 from scoring.signals.table import fact_of, meter_profile
 from scoring.signals.values import Deliberation, SignalSet
@@ -173,18 +173,23 @@ def _compare_with_evidence(
 ) -> IterationToShow:
     """Compare the score of a sidecar with what the evidence gives now.
 
-    The evidence is read under the rubric of the sidecar, unless the command line names another.
+    The evidence is read under the rubric of the sidecar. Where the command line names another, the
+    state says so.
     """
     iteration = sidecar.iteration
     deliberation = _deliberation_of(sidecar, settings)
-    version = "" if has_rubric_option else sidecar.rubric_version
 
     opened: list[Evidence] = []
     try:
-        view = silent_view(settings, version, Selection(only={iteration}))
+        selection = Selection(only={iteration})
+        view = silent_view(settings, sidecar.rubric_version, selection)
         all_examined = list(view.examine(score=sidecar, on_open=opened.append))
         if not all_examined:
             raise no_such_entry(settings.iter_log_dir, iteration)
+        of_another = None
+        if has_rubric_option:
+            asked = rubric_of(settings)
+            of_another = state_under_another(sidecar.rubric_version, asked)
     except DaScoreError as e:
         reason = f"its evidence cannot be read: {e}"
         path = settings.iter_log_dir / f"iter-{iteration}.yaml"
@@ -205,7 +210,7 @@ def _compare_with_evidence(
     )
     return IterationToShow(
         score=replace(sidecar, breakdown=rows_with_facts),
-        state=examined.state,
+        state=of_another or examined.state,
         facts=examined.facts,
         deliberation=deliberation,
         evidence=next(iter(opened), None),

@@ -244,6 +244,7 @@ def log_view(
     selection: Selection = _EVERYTHING,
     outcomes: bool = False,
     lenient: bool = False,
+    shows_sidecars: bool = True,
 ) -> "LogView":
     """Return the view of the log that the settings name.
 
@@ -253,6 +254,8 @@ def log_view(
         selection: which iterations the view shows.
         outcomes: whether it also says what became of the work.
         lenient: whether to warn of broken entries and go on, whatever the rubric asks.
+        shows_sidecars: whether the command shows scores of sidecars, so that it warns of those
+            of another rubric.
     """
     return _view(
         settings,
@@ -263,6 +266,7 @@ def log_view(
         broken=warn_of_broken_entry if lenient else report_broken_entries,
         lenient=lenient,
         outcomes=outcome_rules(settings) if outcomes else None,
+        says_other_rubrics=shows_sidecars,
     )
 
 

@@ -9,6 +9,7 @@ from msgspec.structs import replace
 
 from scoring.errors import DaScoreError, InputError, NotFoundError, SettingsError
 from scoring.examine import ExaminedIteration
+from scoring.frozen import PlainData
 from scoring.log.selection import Selection
 from scoring.log.settings import Settings
 from scoring.outcomes.spending import Spending, together
@@ -20,15 +21,20 @@ from scoring.sidecars.scores import (
     is_plain_session_id,
     session_score_path,
 )
-from scoring.sidecars.states import CURRENT, State, session_state
+from scoring.sidecars.states import (
+    CURRENT,
+    State,
+    session_state,
+    state_under_another,
+)
 from scoring.text import some_of
 from scoring.views.session_pages import session_page, session_payload
 from scoring.views.table import Cells, named_cells
 
 from .iteration_names import complete_sessions, session_ids
-from .options import SCORING_OPTIONS, settings_command
+from .options import SCORING_OPTIONS, prepared_settings, shared_options
 from .output import on_terminal, pipe_shows_everything, show, warn, write_json
-from .reading import silent_view
+from .reading import rubric_of, silent_view
 from .work_reading import meaning_of, states_line
 
 _MOST_SESSIONS_NAMED = 5
@@ -56,9 +62,10 @@ class SessionToShow(NamedTuple):
     spending: Spending | None
 
 
-@settings_command(*SCORING_OPTIONS)
+@click.command
+@shared_options(*SCORING_OPTIONS)
 @click.argument("session_id", metavar="ID", shell_complete=complete_sessions)
-def command(session_id: str, settings: Settings) -> None:
+def command(session_id: str, options: PlainData) -> None:
     """Show the score of one session that has a sidecar.
 
     ID may be the beginning of a session's id, if no other id begins like that. The score is
@@ -67,10 +74,15 @@ def command(session_id: str, settings: Settings) -> None:
 
     Example:  da-score session 3f1c2a --json
     """
+    settings = prepared_settings(options)
     log_dir = settings.iter_log_dir
     session_id = _complete_id(session_id, log_dir)
     sidecar = _read_sidecar(session_id, log_dir)
     shown = _compare_with_evidence(sidecar, settings)
+    if options["rubric"]:
+        asked = rubric_of(settings)
+        of_another = state_under_another(sidecar.rubric_version, asked)
+        shown = shown._replace(state=of_another or shown.state)
 
     if settings.json:
         value = session_payload(

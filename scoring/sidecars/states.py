@@ -84,10 +84,9 @@ def state_of(
         scored: the iteration as the rubric scores it now.
         old_provenance: that of the sidecar; None without one.
     """
-    if kept.rubric_version != rubric.version:
-        version = kept.rubric_version or "unknown"
-        advice = f"'da-score run' scores it under {rubric.version}"
-        return State("stale", f"it was scored under rubric {version}; {advice}")
+    of_another = state_under_another(kept.rubric_version, rubric)
+    if of_another:
+        return of_another
 
     if _say_the_same(kept, scored.persisted):
         return CURRENT
@@ -102,6 +101,21 @@ def state_of(
     reason = says_more or next(_differences(kept, expected), "")
     reason = reason or "its details are not those of the evidence"
     return State("stale", reason, says_more, lost)
+
+
+def state_under_another(version: str, rubric: Rubric) -> State | None:
+    """Return the state of a sidecar of another rubric, or None for one of this rubric.
+
+    Args:
+        version: the rubric that the sidecar names; "" where it names none.
+        rubric: the rubric that was asked for.
+    """
+    if version == rubric.version:
+        return None
+    advice = f"'da-score run' scores it under {rubric.version}"
+    return State(
+        "stale", f"it was scored under rubric {version or 'unknown'}; {advice}"
+    )
 
 
 def _expected(

@@ -26,16 +26,19 @@ _ROLES = {
 """What people read for the roles of an entry."""
 
 
-def explanation_page(explanation: Explanation, landing: str, meaning: Meaning) -> Page:
+def explanation_page(
+    explanation: Explanation, landing: str, meaning: Meaning, other_rubrics: str = ""
+) -> Page:
     """Yield what became of an iteration's work, and why it has its score.
 
     Args:
         explanation: the explained score.
         landing: a line that says whether the work landed.
         meaning: what scores are worth here.
+        other_rubrics: what other rubrics have to do with the score, in a sentence; "" for nothing.
     """
     examined = explanation.examined
-    yield from _head(explanation, landing, meaning)
+    yield from _head(explanation, landing, meaning, other_rubrics)
 
     yield from _listed("What it took", spending_lines(examined.spending))
     yield from _listed(
@@ -57,7 +60,9 @@ def _listed(title: str, texts: Iterable[str]) -> Lines:
         yield from ("", title, *lines)
 
 
-def _head(explanation: Explanation, landing: str, meaning: Meaning) -> Lines:
+def _head(
+    explanation: Explanation, landing: str, meaning: Meaning, other_rubrics: str
+) -> Lines:
     """Yield what became of the work, its score, how far to trust the score, and the evidence."""
     examined = explanation.examined
     score = examined.score
@@ -82,6 +87,8 @@ def _head(explanation: Explanation, landing: str, meaning: Meaning) -> Lines:
     )
     weight = f"{score.coverage.weight * 100:.1f} % of the rubric's weight"
     yield f"The score {origin}. {signals}, with {weight}."
+    if other_rubrics:
+        yield other_rubrics
 
     if examined.state.name != "current":
         yield f"This score is {examined.state}."

@@ -314,9 +314,8 @@ def report_lines(digest: Digest) -> Page:
     if not digest.is_fleet:
         yield ""
         scores = [(line.value, line.band) for line in digest.lines]
-        yield from scores_head(
-            digest.meaning, digest.rubric.version, scores, digest.log
-        )
+        rubric = " and ".join(digest.rubrics)
+        yield from scores_head(digest.meaning, rubric, scores, digest.log)
         yield from certainty(digest)
 
         claims = [digest.words.text] if digest.words else []

@@ -19,7 +19,7 @@ from scoring.log.selection import day_or_none
 from scoring.outcomes.spending import Spending
 from scoring.outcomes.validity import Validity
 from scoring.sessions import SessionIterRef, SessionScore, session_score
-from scoring.sidecars.meaning import Meaning
+from scoring.sidecars.meaning import NOT_MEASURED, Meaning
 from scoring.signals.table import signal_of
 from scoring.signals.values import Deliberation, SignalSet
 from scoring.statistics import (
@@ -251,9 +251,18 @@ class Digest:
     pages: str = ""
 
     @property
+    def rubrics(self) -> list[str]:
+        """The versions of the rubrics of its scores, or of its rubric where there is no score."""
+        return sorted({line.rubric_version for line in self.lines}) or [
+            self.rubric.version
+        ]
+
+    @property
     def meaning(self) -> Meaning:
-        """What scores are worth here."""
-        return Meaning(self.validity.verdict if self.validity else None)
+        """What scores are worth here: not measured for those of other rubrics."""
+        if self.validity and self.rubrics == [self.rubric.version]:
+            return Meaning(self.validity.verdict)
+        return NOT_MEASURED
 
     @functools.cached_property
     def values(self) -> list[float]:
