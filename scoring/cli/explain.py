@@ -144,7 +144,8 @@ def _print_unit(text: str, settings: Settings, no_entry: NotFoundError) -> None:
     from scoring.evidence.git.repository import GitRepository
     from scoring.evidence.git.walk import commit_named, subjects_of
     from scoring.outcomes.ledger import unit_named
-    from scoring.views.work_pages import unit_page
+    from scoring.views.look_at import reasons_to_look
+    from scoring.views.unit_page import unit_page
     from scoring.views.work_rows import work_rows
 
     horizon_days = outcome_rules(settings).horizon_days
@@ -160,12 +161,16 @@ def _print_unit(text: str, settings: Settings, no_entry: NotFoundError) -> None:
             f"da-score log entry new --commit {name} writes an entry"
         )
 
-    (row,) = work_rows([unit], settings.store_dir)
+    rows = work_rows(work.units, settings.store_dir)
+    row = rows[work.units.index(unit)]
+    reasons = reasons_to_look(row, rows)
     outcome = None
     if unit.outcome:
         outcome = {"horizon_days": horizon_days, **unit.outcome.as_dict()}
     asked = ""
     if sha is not None and sha not in (unit.commit, unit.landing and unit.landing.sha):
         asked = named_commit(sha, subjects_of(settings.repo_dir, [sha]).get(sha, ""))
-    page = unit_page(row, horizon_days, asked)
-    reply(settings, {**row.values, "outcome": outcome}, page)
+    page = unit_page(row, reasons, horizon_days, asked)
+    value = {**row.values, "outcome": outcome}
+    value["look_at"] = [reason._asdict() for reason in reasons]
+    reply(settings, value, page)

@@ -13,6 +13,7 @@ from .facts import IterationFacts
 from .git.checkpoint_files import BRANCH, name_of_branch
 from .git.repository import GitRepository
 from .transcripts.facts import TranscriptSurvey
+from .transcripts.observed_facts import Observed
 
 
 def openable(path: str, branch: str) -> str:
@@ -25,6 +26,23 @@ def openable(path: str, branch: str) -> str:
     if path.partition(":")[0] == BRANCH:
         return f"{branch}{path.removeprefix(BRANCH)}"
     return path
+
+
+def opened_here(observed: Observed, branch: str) -> Observed:
+    """Return what was observed, with its places as they open here.
+
+    Args:
+        observed: what was observed.
+        branch: what git calls the branch with checkpoints here.
+    """
+    shown = {}
+    for name in ("lines", "seen", "claims"):
+        places = []
+        for place in getattr(observed, name):
+            path = Path(openable(str(place.path), branch))
+            places.append(place._replace(path=path))
+        shown[name] = tuple(places)
+    return replace(observed, **shown)
 
 
 class OpenablePlaces:
@@ -53,13 +71,7 @@ class OpenablePlaces:
         ):
             return facts
 
-        shown = {}
-        for name in ("lines", "seen", "claims"):
-            places = []
-            for place in getattr(observed, name):
-                places.append(place._replace(path=self._opened(place.path)))
-            shown[name] = tuple(places)
-        return replace(facts, observed=replace(observed, **shown))
+        return replace(facts, observed=opened_here(observed, self._branch))
 
     def in_survey(self, survey: TranscriptSurvey) -> TranscriptSurvey:
         """Return a survey of transcripts, with their paths as they open here."""

@@ -210,9 +210,10 @@ def ledger_of(
 
 
 def unit_named(text: str, sha: str | None, work: Ledger) -> Unit | None:
-    """Return the unit that a user means, or None without one. Talk is never meant.
+    """Return the unit that a user means, or None without one.
 
-    Where several units fit, it is the last one.
+    Where several units fit, it is the last one. Talk is meant only where no other unit fits, and
+    never by ``last``.
 
     Args:
         text: ``last``, the name of a unit, or the beginning of the id of a session.
@@ -220,15 +221,18 @@ def unit_named(text: str, sha: str | None, work: Ledger) -> Unit | None:
             ``text`` is not read as the id of a session.
         work: all work.
     """
+    talk = None
     for unit in reversed(work.units):
-        if unit.kind == "talk":
-            continue
         commits = {unit.commit, unit.first_sha, *unit.brought_in}
-        if text in ("last", unit.unit) or (sha and sha in commits):
-            return unit
+        is_meant = text == unit.unit or (sha and sha in commits)
         if not sha and any(session.startswith(text) for _, session in unit.sessions):
+            is_meant = True
+        if unit.kind == "talk":
+            if is_meant:
+                talk = talk or unit
+        elif is_meant or text == "last":
             return unit
-    return None
+    return talk
 
 
 def _note_sessions_of_landed(

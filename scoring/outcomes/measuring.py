@@ -2,12 +2,13 @@
 
 from array import array
 from collections.abc import Iterable, Sequence
-from itertools import pairwise
+from itertools import chain, pairwise
 from typing import NamedTuple
 
 from msgspec.structs import replace
 
 from scoring.evidence.attribution.collecting import (
+    lines_found,
     missing_sub_agents,
     places_seen,
     sightings_of,
@@ -70,7 +71,7 @@ def measure(units: Iterable[OpenUnit], work: AllWork, times: Sequence[int]) -> N
         times: when each line was written, in nanoseconds since 1970, by the line's number.
     """
     measured = [unit for unit in units if unit.lines]
-    _observe_tests_of_rests(measured, work)
+    _observe_without_commits(measured, work)
 
     files = work.files
     sessions, of_units = _parts_of(measured, work)
@@ -113,18 +114,22 @@ def measure(units: Iterable[OpenUnit], work: AllWork, times: Sequence[int]) -> N
         unit.is_whole = not gone and with_unknown_lines.isdisjoint(group)
 
 
-def _observe_tests_of_rests(units: Iterable[OpenUnit], work: AllWork) -> None:
-    """Give rests the test runs that their lines show. Units with a commit have theirs already."""
-    rests = [unit for unit in units if unit.kind == "rest"]
-    sessions, of_units = _parts_of(rests, work)
+def _observe_without_commits(units: Iterable[OpenUnit], work: AllWork) -> None:
+    """Give rests and talk the test runs that their lines show, and where these lines are.
+
+    Units with a commit have theirs already.
+    """
+    asked = [unit for unit in units if unit.kind != "commit"]
+    sessions, of_units = _parts_of(asked, work)
     about = [file for file in work.files if max(file.parts, default=_NO_PART) >= 0]
     sightings = sightings_of(about, len(sessions), {})
+    lines = lines_found(about, len(sessions))
 
-    for unit, group in zip(rests, of_units, strict=True):
+    for unit, group in zip(asked, of_units, strict=True):
         tests, last_run = together([sightings[part] for part in group]).tests(None)
-        if tests.runs:
-            places = places_seen(None, {}, last_run, ())
-            unit.observed.append(Observed(tests=tests, seen=places))
+        places = places_seen(None, {}, last_run, ())
+        found = tuple(chain.from_iterable(lines[part] for part in group))
+        unit.observed.append(Observed(tests=tests, seen=places, lines=found))
 
 
 def _add_written(whole: WrittenLines, written: WrittenLines, work: AllWork) -> None:

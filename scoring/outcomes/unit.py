@@ -56,7 +56,7 @@ class Unit:
         author: who made it; :data:`NOBODY` where that is not known.
         entries: its iterations.
         observed: what was observed in the lines of each iteration, or of a commit without an
-            entry. For a rest it is the test runs only.
+            entry. For a rest and for talk it is the test runs, and where the lines are.
         checkpoints: the ids of its checkpoints.
         landing: whether its commit landed; None without a commit.
         sessions: the root sessions of the trees that have its transcript lines.

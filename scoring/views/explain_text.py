@@ -276,6 +276,17 @@ def _session_lines(observed: Observed) -> Lines:
     if observed.also_active:
         yield f"also active, and not counted here: {_named('session', observed.also_active)}"
 
+    yield from lines_found(observed)
+    if observed.elsewhere and observed.shared_with is None:
+        yield (
+            f"the tokens and turns of {observed.elsewhere} of these lines "
+            "count for another unit of work"
+        )
+    yield from sightings(observed)
+
+
+def lines_found(observed: Observed) -> Lines:
+    """Yield where lines of work are, by transcript."""
     for lines in observed.lines[:_MOST_LISTED]:
         to_last = f" to {lines.last}" if lines.total > 1 else ""
         yield f"{counted(lines.total, 'line')}, {lines.path}:{lines.first}{to_last}"
@@ -285,11 +296,9 @@ def _session_lines(observed: Observed) -> Lines:
         total = sum(lines.total for lines in more)
         yield f"and {total} lines in {counted(len(more), 'more transcript')}"
 
-    if observed.elsewhere and observed.shared_with is None:
-        yield (
-            f"the tokens and turns of {observed.elsewhere} of these lines "
-            "count for another unit of work"
-        )
+
+def sightings(observed: Observed) -> Lines:
+    """Yield where the commit, the last test run and corrections of work were seen."""
     for sighting in observed.seen:
         yield f"{sighting.what} at {sighting.path}:{sighting.line}"
 

@@ -51,8 +51,10 @@ def unit_text(unit: "Unit") -> str:
     Where git has the unit's commit, the line counts the lines that the commit adds, as the signal
     ``landed`` does. Otherwise it counts the lines that edits wrote.
     """
+    if unit.of_landed:
+        return "It belongs to landed work, but to which unit of it is not known"
     if unit.state == "talk":
-        return "Talk, which led to no work"
+        return "It led to no work"
 
     word = STATE_WORDS[unit.state].capitalize()
     landing = unit.landing
@@ -89,23 +91,25 @@ def states_text(count: Mapping[Any, int], what: str, several: str) -> str:
     return f"Of {counted(total, what, several)} {', '.join(states)}."
 
 
-def taken_back_text(taken: TakenBack) -> str:
-    """Return which commit undid some work.
+def undone_text(taken: TakenBack, state: "State") -> str:
+    """Return which commit undid some work, in the words of the state of that work.
 
-    Where that commit does not say that it reverts the work, the text adds how many lines went, and
-    how much later.
+    Args:
+        taken: the commit.
+        state: what the commit made of the work, ``reverted`` or ``taken_back``.
     """
     if taken.said:
         return f"reverted by {short(taken.by)}"
 
+    subject = f' "{printable(taken.subject)}"' if taken.subject else ""
+    commit = f"{short(taken.by)}{subject}, {delay_text(taken.seconds)} later"
+    if state == "reverted":
+        return f"reverted by {commit}, which does next to nothing else"
+
     lines = f"{taken.lines} of its {taken.of} lines"
     if taken.lines == taken.of:
         lines = f"all {taken.of} of its lines"
-    subject = f' "{printable(taken.subject)}"' if taken.subject else ""
-    return (
-        f"{lines} were taken back by {short(taken.by)}{subject}, "
-        f"{delay_text(taken.seconds)} later, which does not say so"
-    )
+    return f"{lines} were taken back by {commit}, which does not say so"
 
 
 def delay_text(seconds: int) -> str:

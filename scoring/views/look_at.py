@@ -13,7 +13,7 @@ from scoring.outcomes.unit import Unit
 from scoring.text import counted, printable, short
 
 from .amounts import cost_text
-from .landing_text import taken_back_text
+from .landing_text import undone_text
 from .table import SHA, SUBJECT, Cells, Column, Line, Page, Table, subject_cell
 from .work_rows import WorkRow, WorkRows, day_of, in_state
 
@@ -67,6 +67,11 @@ class Reason(NamedTuple):
     text: str
     where: str
 
+    @property
+    def is_commit(self) -> bool:
+        """Whether the place is a commit."""
+        return self.where.isalnum()
+
 
 class _OtherWork(NamedTuple):
     """What is known of all of the work, by which a unit is judged.
@@ -108,11 +113,7 @@ def look_at(rows: WorkRows) -> list[PlainData]:
     Args:
         rows: the work, in the order in which it ended.
     """
-    unit_of = {row.unit.commit: row.unit for row in rows if row.unit.commit}
-    others = _OtherWork(
-        unit_of, _last_passes(rows), _last_ends(in_state(rows, "landed"))
-    )
-
+    others = _other_work(rows)
     reasons = []
     for row in sorted(rows, key=lambda row: (-(row.cost or 0), row.unit.unit)):
         for reason in _reasons(row, others):
@@ -124,13 +125,8 @@ def look_at(rows: WorkRows) -> list[PlainData]:
     worst: dict[str, PlainData] = {}
     for row, reason in reasons:
         unit = row.unit
-        where = reason.where
         # a run may be of several
-        key = where if reason.kind == "tests_failed" else unit.unit
-        # no editor opens a line of a database
-        if ".db:" in where and len(unit.sessions) == 1:
-            where = f"{where} (session {row.values['session_id']})"
-
+        key = reason.where if reason.kind == "tests_failed" else unit.unit
         value = {
             "unit": unit.unit,
             **{
@@ -139,10 +135,51 @@ def look_at(rows: WorkRows) -> list[PlainData]:
             },
             "reason": reason.kind,
             "text": reason.text,
-            "where": openable(where, unit.checkpoint_branch),
+            "where": place_of(reason.where, row),
         }
         worst.setdefault(key, value)
     return list(worst.values())[:MOST_SHOWN]
+
+
+def reasons_to_look(row: WorkRow, rows: WorkRows) -> list[Reason]:
+    """Return the reasons to look at one unit, the worst first, each with a place to look at.
+
+    They are those of :func:`look_at`, and that it is in :func:`failing_tests`.
+
+    Args:
+        row: the unit.
+        rows: all of the work, in the order in which it ended.
+    """
+    reasons = list(_reasons(row, _other_work(rows)))
+    kinds = {reason.kind for reason in reasons}
+    if "tests_failed" not in kinds and row in failing_tests(rows):
+        where = _sightings(row.unit).get("tests", "")
+        reasons.append(Reason("tests_failed", "its last test run failed", where))
+    return [
+        reason._replace(where=place_of(reason.where, row))
+        for reason in reasons
+        if reason.where
+    ]
+
+
+def place_of(where: str, row: WorkRow) -> str:
+    """Return a place as a person can open it here.
+
+    Args:
+        where: a commit, or a line of a transcript as ``path:line``.
+        row: the unit that the place is about.
+    """
+    # no editor opens a line of a database
+    if ".db:" in where and len(row.unit.sessions) == 1:
+        where = f"{where} (session {row.values['session_id']})"
+    return openable(where, row.unit.checkpoint_branch)
+
+
+def _other_work(rows: WorkRows) -> _OtherWork:
+    """Return what is known of all of the work, by which a unit is judged."""
+    unit_of = {row.unit.commit: row.unit for row in rows if row.unit.commit}
+    landed = in_state(rows, "landed")
+    return _OtherWork(unit_of, _last_passes(rows), _last_ends(landed))
 
 
 def _are_of_one_session(unit: Unit, later: Unit | None) -> bool:
@@ -162,7 +199,8 @@ def _last_ends(rows: WorkRows) -> dict[object, int]:
 
 
 def _last_passes(rows: WorkRows) -> dict[object, int]:
-    return _last_ends([row for row in rows if row.unit.last_passed])
+    passed = [row for row in rows if row.unit.last_passed]
+    return _last_ends([row for row in passed if row.unit.kind != "talk"])
 
 
 def failing_tests(rows: WorkRows) -> list[WorkRow]:
@@ -210,8 +248,7 @@ def _reasons(row: WorkRow, others: _OtherWork) -> Iterator[Reason]:
             is_soon = taken.seconds < LEAST_SECONDS
             was_trial = is_soon or others.were_still_in_work(unit, taken.by)
         if not was_trial:
-            kind: ReasonKind = "reverted" if taken.said else unit.state
-            yield Reason(kind, taken_back_text(taken), taken.by)
+            yield Reason(unit.state, undone_text(taken, unit.state), taken.by)
 
     # Tests that failed from the beginning may be broken otherwise, or need what is not there.
     if unit.state == "landed" and unit.last_tests.newly_failed:

@@ -10,7 +10,7 @@ from scoring.outcomes.outcome import Outcome
 from scoring.outcomes.unit import Unit
 from scoring.text import and_more, short
 
-from .landing_text import STATE_WORDS, states_text, taken_back_text
+from .landing_text import STATE_WORDS, states_text, undone_text
 from .table import (
     NAMED,
     AnyCell,
@@ -120,8 +120,8 @@ def outcome_text(
 ) -> str:
     """Return in sentences what became of landed work.
 
-    The text is "" for work that did not land, and for work that is too young to judge but was
-    undone.
+    The text is "" for work that did not land. Of work that is too young to judge but was undone it
+    only says what else is known of the commit that undid it.
 
     Args:
         outcome: what became of the work within the horizon; None where that is not known.
@@ -131,7 +131,10 @@ def outcome_text(
     if outcome is None or outcome.status == "not_landed":
         return ""
     if outcome.status == "too_young":
-        if landing and landing.undone_by:
+        if landing and landing.landed_state in ("reverted", "taken_back"):
+            taken = landing.undone and landing.undone.taken_back
+            if taken and not taken.said:
+                return f"{_sentence(undone_text(taken, landing.landed_state))}."
             return ""
         return (
             f"It landed less than {horizon_days:g} days before the newest commit of the trunk: "
@@ -144,9 +147,9 @@ def outcome_text(
     # What undid the work, or else how much of it was changed.
     taken = outcome.taken_back
     if taken:
-        text = taken_back_text(taken)
-        if taken.said:
-            text = f"it was {text}"
+        text = undone_text(taken, "taken_back")
+        if outcome.reverted:
+            text = f"it was {undone_text(taken, 'reverted')}"
     elif not outcome.lines_added:
         text = "it added no line of code"
     else:
@@ -167,10 +170,12 @@ def outcome_text(
         if outcome.defective
         else "It does not count as defective."
     )
-    sentences = [
-        fact[0].upper() + fact[1:] for fact in (text, *_further_facts(outcome))
-    ]
+    sentences = map(_sentence, (text, *_further_facts(outcome)))
     return f"{'. '.join(sentences)}. {verdict}"
+
+
+def _sentence(text: str) -> str:
+    return text[0].upper() + text[1:]
 
 
 def _further_facts(outcome: Outcome) -> list[str]:
@@ -189,5 +194,5 @@ def _further_facts(outcome: Outcome) -> list[str]:
     back = outcome.came_back
     if back:
         came_back = f"came back in {short(back.back_in)}"
-        facts.append(f"it was taken back by {short(back.by)} and {came_back}")
+        facts.append(f"it was undone by {short(back.by)} and {came_back}")
     return facts

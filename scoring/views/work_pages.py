@@ -8,7 +8,7 @@ from scoring.evidence.transcripts.facts import NS
 from scoring.outcomes.outcome import DAY
 from scoring.outcomes.spending import sum_of_known
 from scoring.outcomes.unit import SPLIT_NOT_KNOWN
-from scoring.text import counted, short, shortened
+from scoring.text import counted, shortened
 
 from .amounts import (
     CountedShare,
@@ -19,14 +19,12 @@ from .amounts import (
     unpriced_lines,
 )
 from .comparisons import comparisons, months, trend
-from .landing_text import STATE_WORDS, named_commit, states_text, unit_text
-from .look_at import look_at, look_at_page
-from .outcome_pages import outcome_text
+from .landing_text import STATE_WORDS, states_text
+from .look_at import look_at_page
 from .table import Cell, Cells, Line, Lines, Page, Table, columns_of, numeric
 from .work_rows import (
     CAME_TO_NOTHING,
     WorkGroup,
-    WorkRow,
     WorkRows,
     day_of,
     in_state,
@@ -103,54 +101,6 @@ def work_page(
         yield Table(_BY_STATE, list(by_state(rows)))
         yield ""
         yield from look_at_page(rows)
-
-
-def unit_page(row: WorkRow, horizon_days: float, asked: str) -> Page:
-    """Yield what became of one unit, and what it took.
-
-    Args:
-        row: the unit.
-        horizon_days: how many days after landing work is judged.
-        asked: a line that names the commit that was asked for; "" where that is the unit's own.
-    """
-    unit = row.unit
-    if asked:
-        yield Line(asked, "bold")
-        yield "Lines of this commit were written in the unit of work that follows."
-        yield ""
-    yield Line(f"Unit {unit.unit}, which no entry names", "bold")
-    commit = named_commit(unit.commit, unit.subject or "")
-    if commit:
-        yield commit
-    yield unit_text(unit)
-    became = outcome_text(unit.outcome, unit.landing, horizon_days)
-    if became:
-        yield became
-
-    reasons = look_at([row])
-    for reason in reasons:
-        yield f"Look at {reason['where']}: {reason['text']}."
-    if unit.last_passed is False and not any(
-        one["reason"] == "tests_failed" for one in reasons
-    ):
-        yield "Its last test run failed."
-
-    if unit.session is None:
-        yield "No session of it is here."
-        return
-    harness, session = unit.session
-    model = f", {row.values['model']}" if row.values["model"] else ""
-    yield f"Session {session} of {harness}{model}"
-    if unit.brought_in:
-        names = ", ".join(map(short, unit.brought_in))
-        yield f"The session wrote it, and shows no commit of it: a person may have made {names}."
-    worked = duration_text((unit.minutes or 0) * 60)
-    used = [cost_text(row.cost), f"{worked} without pauses"]
-    if unit.lines_written is not None:
-        used.append(f"{counted(unit.lines_written, 'line')} written")
-    least = "at least " if unit.missing_sessions else ""
-    yield f"It took {least}{', '.join(used)}."
-    yield "It has no score, which needs an entry in the log."
 
 
 def became_page(

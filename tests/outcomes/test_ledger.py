@@ -1523,7 +1523,7 @@ def test_explain_knows_every_commit_that_a_person_made_of_a_session(
     assert outcomes[1].status == 0
     asked = (
         f"Commit {history.shas[marks[0]][:12]}: The second\n"
-        "Lines of this commit were written in the unit of work that follows.\n\n"
+        "A session wrote lines of this commit. What follows is about its work.\n\n"
     )
     assert (outcomes[0].out == asked + outcomes[1].out) is found
     assert (f"a person may have made {', '.join(names)}." in outcomes[1].out) is found

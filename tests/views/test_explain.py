@@ -26,7 +26,7 @@ from scoring.outcomes.outcome import Outcome
 from scoring.sidecars.meaning import NOT_MEASURED
 from scoring.views.explain import Explanation, explain
 from scoring.views.explain_text import explanation_page
-from scoring.views.landing_text import taken_back_text
+from scoring.views.landing_text import undone_text
 from scoring.views.outcome_pages import outcome_text
 from scoring.views.table import pipe_text
 
@@ -64,7 +64,18 @@ class TestOutcomeInWords:
             '71 of its 74 lines were taken back by bbbbbbbbbbbb "Tidy up", 1 day later, '
             "which does not say so. It counts as defective."
         )
-        assert text.startswith(taken_back_text(taken))
+        assert text.startswith(undone_text(taken, "taken_back"))
+
+    @pytest.mark.parametrize("said", [True, False])
+    def test_follows_the_state_of_the_work(self, said: bool) -> None:
+        taken = TakenBack("b" * 40, 74, 74, 86_400, said=said, subject="Tidy up")
+        became = outcome(taken_back=taken, reverted=True, defective=True)
+        commit = "b" * 12
+        if not said:
+            commit += ' "Tidy up", 1 day later, which does next to nothing else'
+        assert outcome_text(became, None, 14) == (
+            f"It was reverted by {commit}. It counts as defective."
+        )
 
     def test_is_a_sentence_for_each_fact(self) -> None:
         became = outcome(

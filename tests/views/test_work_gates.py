@@ -219,7 +219,7 @@ def test_work_that_a_person_committed_has_the_test_runs_of_its_session(
     found = da_score("check", "--no-failing-tests", *places)
     assert found.status == (3 if failed else 0)
     assert "1 unit of work looked at, 1 with a test run" in found.out
-    said = "Its last test run failed." in da_score("explain", "HEAD", *places).out
+    said = ": its last test run failed.\n" in da_score("explain", "HEAD", *places).out
     assert said is failed
 
 

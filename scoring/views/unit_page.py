@@ -1,0 +1,79 @@
+"""What became of one unit of work without an entry, and why, for people."""
+
+from collections.abc import Iterable, Mapping
+
+from scoring.evidence.openable import opened_here
+from scoring.outcomes.unit import Kind
+from scoring.text import counted, short
+
+from .amounts import cost_text, duration_text
+from .explain_text import lines_found, sightings
+from .landing_text import named_commit, unit_text
+from .look_at import Reason
+from .outcome_pages import outcome_text
+from .table import Line, Lines, Page
+from .work_rows import WorkRow
+
+_TITLES: Mapping[Kind, str] = {
+    "commit": "A commit of an agent",
+    "rest": "What a session wrote and did not commit itself",
+    "talk": "Talk of a session",
+}
+
+
+def unit_page(
+    row: WorkRow, reasons: Iterable[Reason], horizon_days: float, asked: str
+) -> Page:
+    """Yield what became of one unit, why, and what it took.
+
+    Args:
+        row: the unit.
+        reasons: the reasons to look at it, among all of the work.
+        horizon_days: how many days after landing work is judged.
+        asked: a line that names the commit that was asked for; "" where that is the unit's own.
+    """
+    unit = row.unit
+    if asked:
+        yield Line(asked, "bold")
+        yield "A session wrote lines of this commit. What follows is about its work."
+        yield ""
+    yield Line(f"{_TITLES[unit.kind]} ({unit.unit})", "bold")
+
+    became = [
+        named_commit(unit.commit, unit.subject or ""),
+        unit_text(unit),
+        outcome_text(unit.outcome, unit.landing, horizon_days),
+    ]
+    yield from filter(None, became)
+    for reason in reasons:
+        # what undid or fixed the unit is named above
+        if not (reason.is_commit and short(reason.where) in " ".join(became)):
+            yield f"Look at {reason.where}: {reason.text}."
+    yield from _session_lines(row)
+    yield "It has no score: no entry in the log names it."
+
+
+def _session_lines(row: WorkRow) -> Lines:
+    """Yield which session did a unit, where its lines and its tests are, and what it took."""
+    unit = row.unit
+    if unit.session is None:
+        yield "No session of it is here."
+        return
+
+    harness, session = unit.session
+    model = f", {row.values['model']}" if row.values["model"] else ""
+    yield f"Session {session} of {harness}{model}"
+    if unit.brought_in:
+        names = ", ".join(map(short, unit.brought_in))
+        yield f"The session wrote it, and shows no commit of it: a person may have made {names}."
+    for observed in unit.observed:
+        opened = opened_here(observed, unit.checkpoint_branch)
+        for text in (*lines_found(opened), *sightings(opened)):
+            yield f"  {text}"
+
+    worked = duration_text((unit.minutes or 0) * 60)
+    used = [cost_text(row.cost), f"{worked} without pauses"]
+    if unit.lines_written is not None:
+        used.append(f"{counted(unit.lines_written, 'line')} written")
+    least = "at least " if unit.missing_sessions else ""
+    yield f"It took {least}{', '.join(used)}."

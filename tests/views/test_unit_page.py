@@ -1,0 +1,164 @@
+"""``explain`` of work without an entry: what went badly, and where that is seen."""
+
+import json
+import re
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pytest
+from helpers.harness_lines import cases
+from helpers.histories import DAY, TEXT, History, Session, writes
+
+
+class Made(NamedTuple):
+    """A history of three sessions, each with one unit.
+
+    Attributes:
+        places: the options for it.
+        units: the names of its units, by their kinds.
+        runs: where the line is that says how the last test run of each unit ended.
+    """
+
+    places: tuple[str, ...]
+    units: dict[str, str]
+    runs: dict[str, str]
+
+
+@pytest.fixture(params=[True, False], ids=["failed", "passed"])
+def failed(request: pytest.FixtureRequest) -> bool:
+    """Whether the last test runs failed."""
+    return bool(request.param)
+
+
+@pytest.fixture
+def made(tmp_path: Path, failed: bool) -> Made:
+    history = History(tmp_path)
+    printed = f"1 {'failed' if failed else 'passed'} in 0.1s"
+    names = {"commit": "s1", "rest": "s2", "talk": "s3"}
+    for n, (kind, name) in enumerate(names.items()):
+        session = history.session(name)
+        path, text = f"src/{kind}.py", TEXT.replace("made", kind)
+        if kind != "talk":
+            writes(session, 1000 * n, 10 * n + 1, path, text)
+        session.run(
+            1000 * n + 9, 10 * n + 2, f"pytest tests/{kind}", printed, failed=failed
+        )
+        if kind == "commit":
+            mark = history.commit(1000 * n + 50, "Step", files={path: text})
+            session.commits(1000 * n + 50, 10 * n + 3, mark, "Step")
+        if kind == "rest":
+            history.commit(1000 * n + 99, "By hand", files={path: text})
+    history.commit(30 * DAY, "Later")
+    history.write()
+
+    runs = {}
+    for kind, name in names.items():
+        (path_of,) = history.home.rglob(f"{name}.jsonl")
+        lines = path_of.read_text().splitlines()
+        number = next(n for n, line in enumerate(lines, 1) if printed in line)
+        runs[kind] = f"{path_of}:{number}"
+    units = {
+        "commit": f"commit:{history.shas[mark]}",
+        "rest": "rest:claude:s2",
+        "talk": "talk:claude:s3",
+    }
+    places = "--repo-dir", str(history.repo), "--transcript-dir", str(history.home)
+    return Made((*places, "--no-cache"), units, runs)
+
+
+@pytest.mark.parametrize("kind", ["commit", "rest", "talk"])
+def test_shows_the_command_and_the_line_of_the_last_test_run(
+    made: Made, failed: bool, da_score: Any, kind: str
+) -> None:
+    page = da_score("explain", made.units[kind], *made.places).out
+    verdict = "failed" if failed else "passed"
+    seen = f"\n  last test run, {verdict}: pytest tests/{kind} at {made.runs[kind]}\n"
+    assert seen in page
+    look_at = f"\nLook at {made.runs[kind]}: its last test run failed.\n"
+    assert (look_at in page) is (failed and kind != "talk")  # talk is no work
+    assert re.search(r"\n  \d+ lines?, \S+\.jsonl:1 to \d+\n", page)
+    assert f"({made.units[kind]})\n" in page.partition("\n")[0] + "\n"
+
+
+@cases(
+    "asked, kind",
+    {
+        "a session with talk only": ("s3", "talk"),
+        "the beginning of its id": ("s3"[:2], "talk"),
+        "a session with other work": ("s2", "rest"),
+        "last, which talk never is": ("last", "rest"),
+    },
+)
+@pytest.mark.parametrize("failed", [True], indirect=True)
+def test_names_talk_where_there_is_no_other_work(
+    made: Made, da_score: Any, asked: str, kind: str
+) -> None:
+    found = da_score("explain", asked, *made.places, "--json").json
+    assert found["unit"] == made.units[kind]
+
+
+def undone(history: History, session: Session | None, subject: str) -> str:
+    """Have a session commit a file, and a later commit take it out; return the first commit."""
+    worker = history.session("s1")
+    writes(worker, 100, 1, "src/a.py")
+    mark = history.commit(200, "Add it", files={"src/a.py": TEXT})
+    worker.commits(200, 2, mark, "Add it")
+    taker = history.commit(2 * DAY, subject, files={"src/a.py": ""})
+    if session is None:
+        worker.commits(2 * DAY, 3, taker, subject)
+    history.commit(30 * DAY, "Later")
+    history.write()
+    return history.shas[mark]
+
+
+@cases(
+    "own, reasons",
+    {
+        "by its own session, which work does not name either": (True, []),
+        "by another one": (False, ["reverted"]),
+    },
+)
+def test_gives_the_reasons_that_work_gives(
+    tmp_path: Path, da_score: Any, own: bool, reasons: list[str]
+) -> None:
+    history = History(tmp_path)
+    other = None if own else history.session("s2")
+    sha = undone(history, other, "Notes")
+    places = "--repo-dir", str(history.repo), "--transcript-dir", str(history.home)
+    whole = da_score("work", *places, "--json", "--no-cache").json["look_at"]
+    found = da_score("explain", sha, *places, "--json", "--no-cache").json
+    assert [row["reason"] for row in whole if row["commit"] == sha] == reasons
+    assert [row["kind"] for row in found["look_at"]] == reasons
+
+    page = da_score("explain", sha, *places, "--no-cache").out
+    assert "Look at" not in page  # what undid it is named above
+    assert "\nReverted: " in page
+
+
+@cases(
+    "subject, says_more",
+    {
+        "that does nothing else, without a word": ("Notes", True),
+        "that says so": ("Revert: Add it", False),
+    },
+)
+def test_what_a_commit_reverted_is_nowhere_called_taken_back(
+    tmp_path: Path, da_score: Any, subject: str, says_more: bool
+) -> None:
+    history = History(tmp_path)
+    sha = undone(history, history.session("s2"), subject)
+    entry = {"schema_version": 2, "iteration": 1, "commit": sha, "date": "2026-05-01"}
+    (history.log / "iter-1.yaml").write_text(json.dumps(entry))
+    places = "--repo-dir", str(history.repo), "--transcript-dir", str(history.home)
+    places += "--iter-log-dir", str(history.log), "--no-cache"
+    rubric = "--rubric", "3.1.0"
+    for command in ("work", "outcomes", "explain 1", "iteration 1"):
+        options = rubric if command.endswith("1") else ()
+        page = da_score(*command.split(), *places, *options).out
+        text = re.sub(r"\ntaken back +0 .*", "", page)
+        assert "reverted" in text.lower(), command
+        assert "taken back" not in text, command
+        assert "does not say so" not in text, command
+        if command in ("work", "explain 1"):
+            text = f'"{subject}", 1 day later, which does next to nothing else'
+            assert (text in page) is says_more
