@@ -149,8 +149,9 @@ def test_what_a_commit_reverted_is_nowhere_called_taken_back(
     sha = undone(history, history.session("s2"), subject)
     entry = {"schema_version": 2, "iteration": 1, "commit": sha, "date": "2026-05-01"}
     (history.log / "iter-1.yaml").write_text(json.dumps(entry))
-    places = "--repo-dir", str(history.repo), "--transcript-dir", str(history.home)
-    places += "--iter-log-dir", str(history.log), "--no-cache"
+    transcripts = "--transcript-dir", str(history.home), "--no-cache"
+    log = "--iter-log-dir", str(history.log)
+    places = "--repo-dir", str(history.repo), *transcripts, *log
     rubric = "--rubric", "3.1.0"
     for command in ("work", "outcomes", "explain 1", "iteration 1"):
         options = rubric if command.endswith("1") else ()
