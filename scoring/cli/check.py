@@ -361,18 +361,23 @@ def _text(
 
 
 def _totals(verdict: Verdict) -> Iterator[str]:
-    """Yield how much holds, and what was looked at, in words. The work comes first if it fails."""
+    """Yield which gates hold, and what was looked at, in words. The work comes first if it fails.
+
+    Entries are left out where no gate looks at them and none fails.
+    """
     work_fails = any(failure.whole == THE_WORK for failure in verdict.whole)
     if work_fails:
-        yield "the work does not hold"
+        yield "the gates on work do not hold"
         yield verdict.looked_at
 
-    if verdict.iterations or not verdict.looked_at:
-        failed = sum(bool(iteration.failures) for iteration in verdict.iterations)
+    failed = sum(bool(iteration.failures) for iteration in verdict.iterations)
+    log_fails = any(failure.whole != THE_WORK for failure in verdict.whole)
+    looks_at_log = verdict.on_entries or failed or log_fails
+    if looks_at_log and (verdict.iterations or not verdict.looked_at):
         count = len(verdict.iterations)
-        yield f"{count - failed} of {count} iterations hold"
-        if any(failure.whole != THE_WORK for failure in verdict.whole):
-            yield "the log as a whole does not"
+        yield f"the gates on entries hold for {count - failed} of {count} iterations"
+        if log_fails:
+            yield "but not for the log as a whole"
         if verdict.mean is None:
             yield "no score"
         else:

@@ -187,7 +187,7 @@ class TestLenient:
         assert found.status == 1
         assert f"FAIL  all iterations: entries: {reason}" in found.out.splitlines()
         assert found.out.splitlines()[-1].startswith(
-            "check failed: 8 of 8 iterations hold, "
+            "check failed: the gates on entries hold for 8 of 8 iterations, "
         )
         assert (
             ElementTree.parse(junit).find(f".//failure[@message='{reason}']")

@@ -224,7 +224,7 @@ class TestCommand:
         found = da_score("check", "--min-score", "0.2", "--min-band", "poor")
         assert (found.status, found.err) == (0, "")
         assert found.out.startswith(
-            "check passed: 9 of 9 iterations hold, mean score 0.749 "
+            "check passed: the gates on entries hold for 9 of 9 iterations, mean score 0.749 "
         )
 
     def test_fails_with_status_3_and_says_which(self, da_score: DaScore) -> None:
@@ -240,7 +240,9 @@ class TestCommand:
             )
             for line in lines
         )
-        assert lines[-1].startswith("check failed: 4 of 9 iterations hold")
+        assert lines[-1].startswith(
+            "check failed: the gates on entries hold for 4 of 9 iterations"
+        )
 
     @pytest.mark.parametrize(
         ("options", "source"),
@@ -255,7 +257,7 @@ class TestCommand:
         *_, last = da_score("check", "--min-score", "0.2", *options).out.splitlines()
         settings = ", ".join([".agents/da-score.toml", *options[:1]])
         assert last == (
-            "check passed: 9 of 9 iterations hold, mean score 0.749   "
+            "check passed: the gates on entries hold for 9 of 9 iterations, mean score 0.749   "
             f"Source: .agents/active/iteration-log; settings from {settings}; {source}"
         )
 
@@ -270,7 +272,8 @@ class TestCommand:
         *_, last = found.out.splitlines()
         assert found.status == 1
         assert last.startswith(
-            "check failed: 7 of 7 iterations hold, the log as a whole does not,"
+            "check failed: the gates on entries hold for 7 of 7 iterations, but not for the "
+            "log as a whole, "
         )
         assert "2 entries cannot be read" in found.out
 

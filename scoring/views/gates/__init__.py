@@ -121,6 +121,7 @@ class Verdict:
         notes: what is worth saying of the whole log, and of the work.
         work: the units that gates looked at; None where no gate asked for them.
         no_work: why gates on the work looked at no unit; "" where they did, or none asked.
+        on_entries: whether a gate looks at entries.
     """
 
     demanded: PlainData
@@ -129,6 +130,7 @@ class Verdict:
     notes: list[str] = field(default_factory=list)
     work: list[WorkRow] | None = None
     no_work: str = ""
+    on_entries: bool = True
 
     @property
     def failures(self) -> list[Failure]:
@@ -219,9 +221,8 @@ def check(
     for gate, value in made:
         keys = [option.key for option in gate.options]
         demanded |= zip(keys, gate.as_data(value), strict=True)
-    verdict = Verdict(demanded | {"last": last})
-
     on_work = [demand for demand in made if demand.gate.work_reasons is not None]
+    verdict = Verdict(demanded | {"last": last}, on_entries=len(on_work) < len(made))
     without_subject = list(made)
 
     for iteration in examined:
