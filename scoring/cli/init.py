@@ -191,13 +191,16 @@ def _write_the_rest(
 
     lines = [settings_line]
     if derivation:
-        lines.append(_line_about_entries(derivation, settings.iter_log_dir))
+        lines.append(
+            _line_about_entries(derivation, settings.iter_log_dir, examination)
+        )
     if exclude_file:
         lines.append(f"Wrote /.agents/ to {exclude_file}, so git leaves it alone")
     lines += [f"Wrote the hook to {path}" for path in hook_paths]
     if why_no_hook and not wanted.harnesses:
         lines += _why_no_hook(examination, top_level)
     lines += _lines_about_git(untracked, hooks, top_level)
+    lines.append("What is missing, and what of it can be fetched: da-score doctor")
     lines.append(f"Next: da-score {_next_command(settings, examination, derivation)}")
     say("".join(f"{printable(line)}\n" for line in lines))
 
@@ -340,10 +343,21 @@ def _ignore_agents_folder(examination: Examination) -> Path | None:
     return path
 
 
-def _line_about_entries(derivation: Derivation, log_dir: Path) -> str:
+def _line_about_entries(
+    derivation: Derivation, log_dir: Path, examination: Examination
+) -> str:
     """Return how many entries were written, or what to do if there was no commit of an agent."""
     if not derivation.written:
-        return "No commit that an agent made was found: da-score doctor shows what is looked at"
+        none = "No commit that an agent made was found"
+        read = len(_transcripts_read(examination))
+        if read:
+            files = counted(
+                read,
+                "transcript of this repository: da-score work says what it led to",
+                "transcripts of this repository: da-score work says what they led to",
+            )
+            return f"{none}, but {files}"
+        return f"{none}: da-score doctor shows what is looked at"
     count = counted(len(derivation.written), "entry", "entries")
     return f"Wrote {count} to {log_dir}, one for each commit that an agent made"
 

@@ -224,7 +224,10 @@ def _missing_lines(work: WorkGroup) -> Lines:
     missing = work.summary["missing_sessions"]
     if missing:
         sessions = counted(missing, "session")
-        yield f"Costs are at least these: {sessions} of the work left no transcript here."
+        yield (
+            f"Costs are at least these: {sessions} of the work left no transcript here "
+            "(da-score doctor says what can be fetched)."
+        )
 
     missing = work.summary["missing_subagents"]
     if missing:

@@ -63,6 +63,23 @@ def test_it_warns_of_broken_entries_as_other_commands_do(
         assert said in da_score(*command.split(), "--no-cache").err, command
 
 
+def test_where_no_agent_made_a_commit_it_says_whether_a_session_is_here(
+    place: Place, da_score: DaScore
+) -> None:
+    asked = ("init", "--yes", "--no-hook", "--no-cache", "--force")
+    none = "No commit that an agent made was found"
+    shown = da_score(*asked).out
+    assert f"{none}: da-score doctor shows what is looked at\n" in shown
+    place.session("mine", place.turn(1))
+    shown = da_score(*asked).out
+    assert (
+        f"{none}, but 1 transcript of this repository: da-score work says what it led to\n"
+        in shown
+    )
+    *_, doctor, _ = shown.splitlines()
+    assert doctor == "What is missing, and what of it can be fetched: da-score doctor"
+
+
 def settings_of(place: Place) -> dict[str, object]:
     return tomllib.loads((place.path / ".agents" / "da-score.toml").read_text("utf-8"))
 

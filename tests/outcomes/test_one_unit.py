@@ -539,7 +539,8 @@ def test_where_the_transcript_of_one_session_is_missing_the_cost_is_at_least_tha
     (unit,) = units(history, da_score)
     assert unit["tokens"]["output"] == (1 + 2 if is_here else 1)
     page = da_score("work", *places(history)).out
-    assert ("Costs are at least these: 1 session of the work" in page) is not is_here
+    least = "Costs are at least these: 1 session of the work left no transcript here (da-score "
+    assert (f"{least}doctor says what can be fetched).\n" in page) is not is_here
     (sha,) = {unit["commit"]}
     assert (
         "It took at least" in da_score("explain", sha, *places(history)).out

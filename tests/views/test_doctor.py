@@ -382,6 +382,7 @@ class TestInit:
             f"Wrote {path}\n"
             "Not tracked by git: .agents/active/iteration-log/iter-2.yaml, .agents/da-score.toml"
             " (commit, or add to .git/info/exclude)\n"
+            "What is missing, and what of it can be fetched: da-score doctor\n"
             "Next: da-score work\n"
         )
         assert tomllib.loads(path.read_text()) == {
