@@ -21,6 +21,7 @@ from scoring.views.table import Column, Line, Page, Table, pairs
 from scoring.worker_processes import sigterm_as_interrupt
 
 from .options import (
+    FROM_DAYS,
     PATH,
     ROOTS,
     SCORING_OPTIONS,
@@ -55,7 +56,7 @@ _ABSENT_COLUMNS = (
 @flag("--force", "Score what is up to date too.")
 @flag("--refresh-git", "Also score where only git says something else now.")
 @flag("--allow-evidence-loss", "Replace sidecars even if their transcripts are gone.")
-@valued("--since", "DAYS", "Only iterations from the first of these days on.")
+@valued("--since", "DAYS", f"Only iterations {FROM_DAYS}")
 @valued(
     "--only",
     "SIGNAL",

@@ -16,6 +16,7 @@ from scoring.views.work_rows import without_cost, work_rows, zone_text
 
 from .options import (
     EVIDENCE_OPTIONS,
+    FROM_DAYS,
     OUTCOME_OPTIONS,
     choice,
     flag,
@@ -29,7 +30,7 @@ from .work_reading import notes_on_sources, read_ledger
 
 @settings_command(*EVIDENCE_OPTIONS, *OUTCOME_OPTIONS)
 @click.argument("days", nargs=-1, metavar="[DAYS]")
-@valued("--since", "DAYS", "Only from the first of these days on.")
+@valued("--since", "DAYS", f"Only {FROM_DAYS}")
 @valued("--until", "DAYS", "Only up to the last of these days.")
 @choice("--by", tuple(cost.GROUPINGS), "What has a row of its own.", default="day")
 @flag("--everything", "All sessions of this machine, by repository, harness and model.")

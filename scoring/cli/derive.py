@@ -16,6 +16,7 @@ from scoring.views.table import Block, Cells, Column, Page, Table, columns_of
 from .init import write_settings_as_found
 from .options import (
     EVIDENCE_OPTIONS,
+    FROM_DAYS,
     PATH,
     flag,
     shared_options,
@@ -46,7 +47,7 @@ _SKIPPED_COLUMNS = (Column("SKIPPED", width=12), Column("REASON", width=0, prose
 
 @click.command
 @shared_options(*EVIDENCE_OPTIONS)
-@valued("--since", "DAYS", "Only commits from the first of these days on.")
+@valued("--since", "DAYS", f"Only commits {FROM_DAYS}")
 @flag("--mine", "Only your work, by your name and address in git.")
 @valued(
     "--author",
@@ -151,11 +152,11 @@ def _page(derivation: Derivation, settings: Settings, dry_run: bool) -> Page:
         yield Table(_SKIPPED_COLUMNS, skipped)
         yield ""
 
-    if derivation.written or dry_run:
+    if derivation.written:
         advice = "; score them with: da-score run"
         yield _count_text(len(derivation.written), settings, dry_run, advice)
     elif derivation.skipped:
-        yield "Every commit of an agent has its entry; nothing was written"
+        yield "Every commit of an agent has its entry; there is nothing to write"
     else:
         yield (
             "No commit of an agent was found: no commit names a checkpoint, no agent is author or "

@@ -220,11 +220,18 @@ def prepared_settings(options: PlainData, files: bool = True) -> Settings:
     return settings
 
 
+FROM_DAYS = (
+    "from the first of these days on: 2026-06-03, 2026-06, or, counted from today, 30d or "
+    "'last month'."
+)
+"""The end of the help of ``--since``, in every command that has it."""
+
+
 def selection_options(command: Command) -> Command:
     """Add the options that choose iterations, which the command gets as its ``selection``."""
 
     @valued("--last", "K", "Only the K newest iterations.", type=Whole(1))
-    @valued("--since", "DAYS", "Only iterations from the first of these days on.")
+    @valued("--since", "DAYS", f"Only iterations {FROM_DAYS}")
     @valued(
         "--task", "ID", "Only iterations of this task; * and ? match any characters."
     )

@@ -21,6 +21,7 @@ from scoring.views.work_sides import Sides, other_named, sides_of, sides_of_comm
 
 from .options import (
     EVIDENCE_OPTIONS,
+    FROM_DAYS,
     OUTCOME_OPTIONS,
     flag,
     settings_command,
@@ -63,13 +64,8 @@ class _Choice(NamedTuple):
 
 
 @settings_command(*EVIDENCE_OPTIONS, *OUTCOME_OPTIONS)
-@valued(
-    "--since",
-    "DAYS",
-    "Only work that ended on the first of these days or later: 2026-06-03, 2026-06, or, counted "
-    "from today, 30d or 'last week'.",
-)
-@valued("--until", "DAYS", "Only work that ended on the last of these days or earlier.")
+@valued("--since", "DAYS", f"Only work that ended {FROM_DAYS}")
+@valued("--until", "DAYS", "Only work that ended up to the last of these days.")
 @valued("--task", "ID", "Only work on this task; * and ? match any characters.")
 @flag("--mine", "Only your work, by your name and address in git.")
 @valued(
@@ -125,6 +121,8 @@ def command(
         every = work_rows(units, settings.store_dir)
         sides = _sides(settings, against, since_commit, choice, every)
         comparison = compare(sides, horizon_days, book.tip_time)
+        if against is not None and sides.periods:  # days choose the first side alone
+            on_days = []
         compared = comparison.as_dict() | {"notes": on_days}
         reply(settings, compared, [*against_page(comparison), *on_days])
         return

@@ -297,8 +297,8 @@ def against_page(against: Against) -> Page:
         yield f"{units} on neither side."
     if against.latest:
         yield Line(
-            "Shares that landed or were taken back are of decided units that ended by "
-            f"{against.latest}: da-score work counts younger ones too.",
+            "Shares of what landed or was taken back are of decided units that ended by "
+            f"{against.latest}; da-score work counts younger ones too.",
             "dim",
         )
     yield Line(

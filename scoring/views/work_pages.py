@@ -68,7 +68,7 @@ def notes_on_history(
         yield f"The trunk is {trunk.name}: {trunk.doubt}."
     if tip_time is not None and time.time() - tip_time > horizon_days * DAY:
         day = day_of(tip_time * NS)
-        yield f"What became of it is as of {day}, the newest commit of {trunk.name}."
+        yield f"What became of the work is as of {day}, the newest commit of {trunk.name}."
     if trunk.shallow:
         yield (
             "This is a shallow clone, and history is cut: whether work off the trunk landed is "
@@ -135,7 +135,7 @@ def became_page(
         units = counted(unread, "unit")
         yield f"Git lacks lines of {units} here, so what was fixed or undone later is not known."
     elif not fixed.whole:
-        yield f"None of their commits can be judged yet, which takes {days} on the trunk."
+        yield f"None can be judged for later fixes and reverts yet: that takes {days} on the trunk."
 
     yield from _cost_lines(work)
     yield from (Line(text, "dim") for text in _missing_lines(work))
@@ -162,7 +162,7 @@ def became_page(
     if timeless and timeless < len(rows):
         units = counted(timeless, "unit has", "units have")
         sentences.append(
-            f"{units} no known month: no commit and no transcript that is here says when."
+            f"{units} no known month: neither git nor a transcript here says when it ended."
         )
 
     if sentences:

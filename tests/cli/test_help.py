@@ -8,6 +8,7 @@ import pytest
 from helpers.commands import DaScore
 
 from scoring.cli.group import COMMANDS, OLD_NAMES, SUBCOMMANDS, cli
+from scoring.cli.options import FROM_DAYS
 
 
 def every_command() -> Iterator[tuple[str, ...]]:
@@ -54,6 +55,8 @@ class TestHelp:
             assert found_command is not None
             command = found_command
         for parameter in command.params:
+            if "--since" in parameter.opts:
+                assert f" {FROM_DAYS}" in " ".join(documented["--since DAYS"].split())
             if isinstance(parameter, click.Option):
                 assert parameter.help, f"{parameter.name} says nothing"
                 assert any(parameter.opts[0] in flags for flags in documented), (

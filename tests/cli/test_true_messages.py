@@ -48,3 +48,19 @@ def test_a_dash_is_standard_output_and_no_folder(
     assert da_score(*table, "--out", "-") == da_score(*table)
     assert da_score("export", "--out", "-").status == 2
     assert tree(project) == before
+
+
+@pytest.mark.usefixtures("project")
+class TestPlainSentences:
+    """What a new user had to read twice."""
+
+    def test_doctor_says_which_commits_are_not_here(self, da_score: DaScore) -> None:
+        found = da_score("doctor").out
+        assert "COMMITS       1 iteration names one that is not here: 7\n" in found
+
+    def test_derive_says_why_there_is_nothing_to_write_in_a_dry_run_too(
+        self, da_score: DaScore
+    ) -> None:
+        found = da_score("derive", "--dry-run").out
+        assert found == da_score("derive").out
+        assert found.startswith("No commit of an agent was found: ")

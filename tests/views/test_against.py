@@ -1,9 +1,11 @@
 """Some work against other work: which differences are told, and why others are not."""
 
 import datetime
+from pathlib import Path
 
 import pytest
 from helpers.commands import DaScore, one_line
+from helpers.histories import TEXT, History, writes
 
 from scoring.errors import InputError
 from scoring.evidence.transcripts.facts import NS, TranscriptFacts
@@ -161,7 +163,7 @@ class TestVerdicts:
         against = compare(sides, 14, FIRST_OF_MARCH + 41 * DAY)
         assert against.young == [30, 0]
         assert str(against.latest) == "2026-03-28"
-        note = "that ended by 2026-03-28: da-score work counts younger ones too."
+        note = "that ended by 2026-03-28; da-score work counts younger ones too."
         assert note in pipe_text(against_page(against))
         assert against.figures[0].verdict == "too few: 0 and 30"
 
@@ -352,3 +354,22 @@ class TestCommand:
         compared = da_score("work", *days, "--against", "codex").out
         assert "counts: 2026-03-02 to 2026-03-05; 1 unit without" in compared
         assert "counts: " not in da_score("work", "--against", "codex").out
+
+
+def test_days_choose_one_side_of_a_month(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, da_score: DaScore
+) -> None:
+    made = History(tmp_path)
+    monkeypatch.setenv("HOME", str(made.home))
+    for n, day in enumerate((0, 40)):
+        session = made.session(f"s{n}")
+        writes(session, day * DAY, 10, f"src/{n}.py")
+        mark = made.commit(day * DAY + 50, f"Step {n}", files={f"src/{n}.py": TEXT})
+        session.commits(day * DAY + 50, 12, mark, f"Step {n}")
+    made.write()
+    places = ("--repo-dir", str(made.repo), "--no-cache")
+    by_month = da_score("work", "--json", *places).json["by"]["month"]
+    before, after = [month["name"] for month in by_month]
+    shown = da_score("work", "--since", after, "--against", before, *places).out
+    assert shown.startswith(f"since {after}-01 against {before}\n")
+    assert "in these days counts" not in shown

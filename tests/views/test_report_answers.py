@@ -132,9 +132,7 @@ def test_work_without_a_month_is_explained(unknown: int) -> None:
     for n in range(unknown):
         work[n] = piece("unclear", ended=None)
     lines = list(became_page(work, 14))
-    said = (
-        "1 unit has no known month: no commit and no transcript that is here says when."
-    )
+    said = "1 unit has no known month: neither git nor a transcript here says when it ended."
     assert (said in lines) is (unknown == 1)
 
 

@@ -221,7 +221,8 @@ def _heads(examination: Examination) -> Iterator[Pair]:
         text = "every one that the log names is here"
         unresolved = sorted(repository.unresolved)
         if unresolved:
-            text = f"{counted(len(unresolved), 'does', 'do')} not resolve: {spans(unresolved)}"
+            name = counted(len(unresolved), "iteration names", "iterations name")
+            text = f"{name} one that is not here: {spans(unresolved)}"
         yield "COMMITS", text
 
 
