@@ -10,6 +10,7 @@ A commit was made by an agent in any of these cases:
 
 from collections.abc import Mapping
 
+from .attribution.commits_by_checkpoint import add_stored_commits
 from .attribution.commits_by_lines import add_quiet_commits
 from .attribution.known_commits import NamedCommits
 from .attribution.neighbourhood import Neighbourhood
@@ -58,6 +59,7 @@ def work_of_agents(
     """
     sessions = read.sessions.values()
     if not sources.trusted:  # else only commits count that a command printed
+        add_stored_commits(sessions, history)
         add_quiet_commits(sessions, history)
     shas_shown = history.repository.resolve_digits(commits_shown(sessions))
     shas_shown.update({sha: sha for sha in shas_shown.values()})

@@ -1,0 +1,128 @@
+"""Commits whose command is the last that their own checkpoint holds: docs/EVIDENCE.md.
+
+A checkpoint is stored while its commit is made, often before the result of the command is written.
+A later transcript of the session may have the result, another session's that goes on from it, or no
+transcript at all.
+"""
+
+from collections.abc import Collection, Iterable, Mapping
+from typing import NamedTuple
+
+from scoring.evidence.git.authorship import AttributedHistory
+from scoring.evidence.git.checkpoints import checkpoint_ids
+from scoring.evidence.git.walk import Commit
+from scoring.evidence.transcripts.events import CommitMade, key_of
+from scoring.evidence.transcripts.facts import NS
+from scoring.evidence.transcripts.streams import Session, SessionCommit
+from scoring.text import trim
+
+_DIGITS = 7
+
+
+class _Shown(NamedTuple):
+    """A commit that a session shows.
+
+    Attributes:
+        session: the session.
+        made: what it shows.
+    """
+
+    session: Session
+    made: SessionCommit
+
+
+class _LastCall(NamedTuple):
+    """The last command of a session for a commit in a checkpoint's transcript, without a result.
+
+    Attributes:
+        session: the session.
+        call: the command, as a commit without a SHA at the line of the call.
+        stored: when the checkpoint was stored, in ns since 1970.
+    """
+
+    session: Session
+    call: SessionCommit
+    stored: int
+
+    def may_have_made(self, commit: Commit) -> bool:
+        """Return whether a commit was authored after the call and before the storing.
+
+        Both ends count, in whole seconds. Merges do not count.
+        """
+        if commit.authored is None or len(commit.parents) > 1:
+            return False
+        return self.call.time // NS <= commit.authored <= self.stored // NS
+
+    def is_all_of(self, showing: Iterable[_Shown]) -> bool:
+        """Return whether only results of this call in other sessions show a commit."""
+        return all(
+            session is not self.session and made.begun == self.call.time
+            for session, made in showing
+        )
+
+    def add(self, commit: Commit) -> _Shown:
+        """Add a commit to the session, as if the line of the call showed it, and return it."""
+        subject = key_of(trim(commit.subject))
+        made = self.call._replace(sha=commit.sha[:15], subject=subject)
+        self.session.made = sorted([*self.session.made, made])
+        return _Shown(self.session, made)
+
+
+def add_stored_commits(sessions: Collection[Session], git: AttributedHistory) -> None:
+    """Add to sessions the commits that name the checkpoint in which their command is the last.
+
+    The line of such a commit is that of the call. A commit that the session shows itself is left as
+    it is. One that another session shows with a result of the same call is taken from that session;
+    one that is shown otherwise is not added.
+
+    Args:
+        sessions: all sessions. Their ``made`` stays sorted by time.
+        git: the history of the repository.
+    """
+    calls = _last_calls(sessions)
+    if not calls:
+        return
+
+    shown: dict[str, list[_Shown]] = {}
+    for session in sessions:
+        for made in session.made:
+            shown.setdefault(made.sha[:_DIGITS], []).append(_Shown(session, made))
+
+    for commit in list(git.commits.values()):
+        digits = commit.sha[:_DIGITS]
+        for name in checkpoint_ids(commit.message):
+            for last in calls.get(name, ()):
+                showing = shown.get(digits, [])
+                if last.may_have_made(commit) and last.is_all_of(showing):
+                    for session, made in showing:
+                        session.made.remove(made)
+                    shown[digits] = [last.add(commit)]
+
+
+def _last_calls(sessions: Iterable[Session]) -> Mapping[str, list[_LastCall]]:
+    """Return by checkpoint the last commands for commits in its transcripts, without a result."""
+    calls: dict[str, list[_LastCall]] = {}
+    for session in sessions:
+        for file in session.files:
+            events = list(file.located(CommitMade, session.id))
+            if not file.checkpoint or file.stored is None or not events:
+                continue
+            index, event = max(events, key=lambda located: located[0])
+            if event.sha or event.called_at != event.line:
+                continue
+
+            time = file.times[index]
+            call = SessionCommit(
+                time=time,
+                line=file.ids[index],
+                sha="",
+                subject=0,
+                begun=time,
+                amends=event.amends,
+                folder="",
+                is_outside=event.other_repository,
+                shown=(),
+            )
+            last = _LastCall(session, call, file.stored)
+            calls.setdefault(file.checkpoint, []).append(last)
+    return calls
