@@ -142,6 +142,9 @@ def _work_to_show(
         note_history(git)
     rows = work_of(view, evidence.pop() if evidence else None, on_ledger=note_history)
 
+    if selection.since:
+        notes.append(f"Only what is of {selection.since} or later is shown.")
+
     commits = [line.commit for line in log.lines if line.commit]
     subjects = subjects_of(settings.repo_dir, commits)
 

@@ -64,3 +64,12 @@ class TestPlainSentences:
         found = da_score("derive", "--dry-run").out
         assert found == da_score("derive").out
         assert found.startswith("No commit of an agent was found: ")
+
+    def test_run_says_from_which_day_it_shows(self, da_score: DaScore) -> None:
+        newest = ("run", "--no-write", "--rubric", "3.1.0")
+        said = "\nOnly what is of 2026-03-04 or later is shown.\n"
+        assert said in da_score(*newest, "--since", "2026-3-4").out
+        assert "or later is shown" not in da_score(*newest).out
+        as_before = da_score("run", "--no-write", "--since", "2026-3-4").out
+        assert as_before.startswith("Outcome scoring ")
+        assert "or later is shown" not in as_before

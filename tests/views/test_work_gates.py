@@ -123,7 +123,7 @@ def test_only_of_a_pull_request(check: Check, history: History) -> None:
     gates_named = "--max-reverted, --no-failing-tests"
     note = f"note  {nothing}, so there was nothing to judge for {gates_named}\n"
     assert (found.status, note in found.out) == (0, True)
-    assert f"no work was looked at, since {nothing}   Source: " in found.out
+    assert f"no work was looked at, because {nothing}   Source: " in found.out
     as_json = check(*gates, "--base", base, "--json").json
     assert (as_json["notes"], as_json["units"]) == ([note[6:-1]], 0)
     assert note not in check(*gates, "--base", base, "--allow-empty").out
@@ -283,7 +283,7 @@ def test_a_period_without_work_holds_and_says_that_nothing_was_looked_at(
     gates = ("--no-failing-tests", "--max-reverted", "0")
     found = check(*gates, "--since", "2031-03-04")
     *_, last = found.out.splitlines()
-    nothing = "no work was looked at, since the options choose none of 3 units of work here, and "
+    nothing = "no work was looked at, because the options choose none of 3 units of work here, and "
     assert (found.status, nothing in last) == (0, True)
     assert f"   Source: {history.log}, since 2031-03-04; " in last
     as_json = check(*gates, "--since", "2031-03-04", "--json").json

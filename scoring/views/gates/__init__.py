@@ -156,7 +156,7 @@ class Verdict:
         if self.work is None:
             return ""
         if not self.work:
-            return f"no work was looked at, since {self.no_work}"
+            return f"no work was looked at, because {self.no_work}"
         tested = sum(row.unit.last_passed is not None for row in self.work)
         units = counted(len(self.work), "unit of work", "units of work")
         return f"{units} looked at, {tested} with a test run"
