@@ -89,7 +89,7 @@ def commits_of_agents(
     checkpoint_times = _times_of_checkpoints(work)
 
     add_commits_of_sessions(agents, work)
-    find_amended(agents, checkpoint_times)
+    find_amended(agents, work.checkpoints, checkpoint_times)
     find_by_subject(agents)
     drop_rewritten(agents, work.shas_shown)
     if not landed_only:

@@ -200,15 +200,21 @@ class _HeldCommit(NamedTuple):
         It can where all of these hold:
 
         - the author time of this one is in the call that made the lost one;
-        - no other session shows this one, and the session shows it or is in its checkpoints;
-        - no other line shows this one as made, not amended, in a call at its author time.
+        - the session shows this one, or is in its checkpoints, or another session shows it later
+            with the same subject, as after a rebase there;
+        - no other line shows this one in a call at its author time; the session itself may have
+            amended it then.
         """
         if not self._is_at(lost):
             return False
+        is_own = session_id in self.listed
         for other_id, shown in self.shown:
-            if other_id != session_id or (self._is_at(shown) and not shown.amends):
+            is_session = other_id == session_id
+            if self._is_at(shown) and not (is_session and shown.amends):
                 return False
-        return bool(self.shown) or session_id in self.listed
+            if is_session or shown.subject == lost.subject:
+                is_own = True
+        return is_own
 
     def _is_at(self, made: SessionCommit) -> bool:
         """Return whether the author time is between a command and its result, both included."""
@@ -216,11 +222,16 @@ class _HeldCommit(NamedTuple):
         return made.begun - made.begun % NS <= self.authored <= made.time
 
 
-def find_amended(agents: AgentCommits, checkpoint_times: SessionTimes) -> None:
+def find_amended(
+    agents: AgentCommits,
+    checkpoints: Mapping[str, Checkpoint],
+    checkpoint_times: SessionTimes,
+) -> None:
     """Note in ``same`` which lost commits were amended or rebased to one that git has.
 
     Only what is certain is noted. An amendment may change anything but the author time, which is
-    between the command that made the commit and its result.
+    between the command that made the commit and its result. Else the message of what the commit
+    became names the checkpoint that the session stored in that time.
     """
     held: dict[str, _HeldCommit] = {}
     sha_of: dict[SessionCommit, str] = {}
@@ -237,6 +248,7 @@ def find_amended(agents: AgentCommits, checkpoint_times: SessionTimes) -> None:
 
     lost = {commit.made for commit in agents.lost}
     became = _held_as(agents.by_session, lost, held)
+    became |= _naming_checkpoint_of(agents, checkpoints, lost - set(became))
     for amendment, former in _amendments(agents).items():
         if former in became and amendment in lost:
             became[amendment] = became[former]
@@ -244,6 +256,37 @@ def find_amended(agents: AgentCommits, checkpoint_times: SessionTimes) -> None:
             became.setdefault(former, sha_of[amendment])
     for lost_commit, sha in became.items():
         agents.same[lost_commit.sha] = sha
+
+
+def _naming_checkpoint_of(
+    agents: AgentCommits,
+    checkpoints: Mapping[str, Checkpoint],
+    lost: Collection[SessionCommit],
+) -> dict[SessionCommit, str]:
+    """Return by lost commit the SHA of the one commit that names its checkpoint.
+
+    A hook stores the checkpoint of a commit while the command that makes it runs. So the checkpoint
+    of a commit is the one that its session stored in that time, if the command made no other. What
+    the commit became was not committed before.
+    """
+    naming = defaultdict[str, list[WrittenCommit]](list)
+    for sha, commit in agents.commits.items():
+        for name in commit.checkpoints if sha not in agents.dangling else ():
+            naming[name].append(commit)
+
+    sha_of = {}
+    for name, commits in naming.items():
+        for listed in checkpoints[name].sessions if name in checkpoints else ():
+            stored = timestamp_ns(listed.created_at) or 0
+            during = [
+                made
+                for made in agents.by_session.get(listed.session_id, ())
+                if made.begun <= stored <= made.time
+            ]
+            if len(commits) == len(during) == 1 and during[0] in lost:
+                if (commits[0].committed or 0) >= during[0].begun // NS:
+                    sha_of[during[0]] = commits[0].sha
+    return sha_of
 
 
 def _held_as(

@@ -552,6 +552,63 @@ class TestNotLanded:
             [("a" * 7, own[1])] if seconds == 3 else [("a" * 7, "transcript"), own]
         )
 
+    @cases(
+        "stored, committed, also, count",
+        {
+            "while the commit was made": ("21:40", 5000, "", 1),
+            "later": ("22:39.8", 5000, "", 2),
+            "while it was made, and two commits name it": ("21:40", 5000, "b", 3),
+            "while it was made, and another one had it before": ("21:40", 50, "", 2),
+        },
+    )
+    def test_a_commit_that_git_lost_is_the_one_that_names_what_was_stored(
+        self, work: Work, stored: str, committed: int, also: str, count: int
+    ) -> None:
+        session = work.session()
+        session.edit(90, 1, "src/a.py")
+        session.commits(100, 2, 1, "Try it")
+        work.keep(session, {1: "a" * 40})
+        at = f"2026-04-12T13:{stored}Z"
+        record(
+            work.repo,
+            {
+                name(1): {
+                    "metadata.json": {},
+                    "0/metadata.json": about(ID, created_at=at),
+                }
+            },
+        )
+        for path in ["c", *also]:  # as a squash, with another subject
+            work.repo.commit(
+                {path: "1"},
+                f"Add {path} (#1)\n\nEntire-Checkpoint: {name(1)}\n",
+                START + committed,
+            )
+        assert len(self.twice(work)) == count
+
+    @cases(
+        "subject, second, count",
+        {
+            "by another session": ("Try it", 5000, 1),
+            "and it is called something else": ("Try more", 5000, 2),
+            "and it was the other one's": ("Try it", 100, 2),
+        },
+    )
+    def test_a_commit_that_was_rebased_is_one(
+        self, work: Work, subject: str, second: int, count: int
+    ) -> None:
+        session = work.session()
+        session.edit(90, 1, "src/a.py")
+        session.commits(100, 2, 1, "Try it")
+        work.keep(session, {1: "a" * 40})
+        work.repo.commit({"src/a.py": "1"}, subject, START + 100)
+        work.repo.git("commit", "-q", "--amend", "--no-edit", time=START + second)
+        other = work.session(OTHER)
+        other.edit(second - 9, 4, "src/a.py")
+        other.commits(second, 8, 2, subject, "git rebase --continue")
+        work.keep(other, {2: work.repo.head()})
+        assert len(self.twice(work)) == count
+
     @pytest.mark.parametrize(
         "before", [True, False], ids=["derived before", "derived after"]
     )
