@@ -197,7 +197,7 @@ def figure_of(
 def _too_few(measure: Measure, first: Sample, second: Sample) -> str:
     """Return why a side is too small to compare, or ""."""
     if min(first.units, second.units) < LEAST_DECIDED:
-        return f"too few: {first.units} and {second.units}"
+        return f"too few: {first.units} and {second.units} units"
 
     sessions = (len(first.clusters), len(second.clusters))
     if measure.kind != "share" and min(sessions) < _LEAST_SESSIONS:

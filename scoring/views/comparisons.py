@@ -4,12 +4,13 @@ from collections import Counter
 from collections.abc import Callable, Mapping
 from typing import Literal, NamedTuple
 
-from scoring.evidence.git.agents import without_mark
+from scoring.evidence.git.agents import STATED_MARK, without_mark
 from scoring.frozen import PlainData
 from scoring.statistics import Cluster, mean_of, wilson
 from scoring.text import counted, shortened
 
 from .amounts import DECIDED, CountedShare, cost_text, percent
+from .table import Lines
 from .work_rows import WorkGroup, WorkRow, WorkRows, grouped
 
 NO_DIFFERENCE = "no difference can be told"
@@ -19,6 +20,9 @@ LEAST_DECIDED = 20
 
 _SAME_HARNESSES = 0.8
 """The harness changed between periods with less than this share of work in common by harness."""
+
+RANGES = "After a share is the range that holds the true one with 95 % confidence."
+"""What is said where shares have intervals."""
 
 _MOST_GROUPS = 15  # of one kind that are listed
 
@@ -246,6 +250,18 @@ def comparisons(work: WorkRows, least: int = 2) -> list[Comparison]:
     return compared
 
 
+def notes_on_names(work: WorkRows) -> Lines:
+    """Yield what the mark of names that are only stated means, if a harness or a model has it."""
+    names = set()
+    for row in work:
+        names |= {row.values.get("harness"), row.values.get("model")}
+    if any(name and name.endswith(STATED_MARK) for name in names):
+        yield (
+            f"{STATED_MARK.strip()}: the commit or its checkpoint names it, and no transcript here "
+            "shows it."
+        )
+
+
 def months(work: WorkRows) -> list[WorkGroup]:
     """Return the work by month, the oldest first and work without a time last.
 
@@ -336,7 +352,10 @@ def _verdict(samples: Mapping[str, Sample]) -> str:
         sizes = [
             str(sample.units) for name, sample in samples.items() if name in largest
         ]
-        return f"{NO_DIFFERENCE} (too few: {' and '.join(sizes)})."
+        return (
+            f"{NO_DIFFERENCE} (too few: {' and '.join(sizes)} units; each side needs "
+            f"{LEAST_DECIDED})."
+        )
 
     if not _difference(compared, counts_unclear=False):
         return f"{NO_DIFFERENCE}."

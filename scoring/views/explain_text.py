@@ -142,7 +142,9 @@ def _signal_lines(explanation: Explanation) -> Lines:
 
     raising = []
     for signal in explanation.raises:
-        advice = signal.advice if signal.present else "at most, if there were evidence"
+        advice = (
+            signal.advice if signal.present else "at most so much, if it had evidence"
+        )
         if advice:
             advice = f": {advice}"
         raising.append(f"+{signal.could_add:.3f}  {signal.label}{advice}")

@@ -182,9 +182,10 @@ def _further_facts(outcome: Outcome) -> list[str]:
     """Return what else is known of landed work: lines that went, were reverted, or came back."""
     facts = []
     if outcome.gone_in and not outcome.taken_back:
-        facts.append(
-            f"all {outcome.lines_added} of its lines went in {short(outcome.gone_in)}"
-        )
+        lines = f"all {outcome.lines_added} of its lines of code"
+        if outcome.lines_added == 1:
+            lines = "its only line of code"
+        facts.append(f"commit {short(outcome.gone_in)} removed or replaced {lines}")
 
     part = outcome.partly_reverted
     if part:

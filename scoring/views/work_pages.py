@@ -18,7 +18,7 @@ from .amounts import (
     tokens_text,
     unpriced_lines,
 )
-from .comparisons import comparisons, months, trend
+from .comparisons import RANGES, comparisons, months, notes_on_names, trend
 from .landing_text import STATE_WORDS, states_text
 from .look_at import look_at_page
 from .table import Cell, Cells, Line, Lines, Page, Table, columns_of, numeric
@@ -149,6 +149,9 @@ def became_page(
         table_rows += [_by_row(comparison.kind, group) for group in comparison.groups]
     table_rows += [_by_row("Month", month) for month in months(rows)]
     yield Table(_BY, table_rows)
+    if fixed.whole or work.landed.whole:
+        yield Line(RANGES, "dim")
+    yield from (Line(note, "dim") for note in notes_on_names(rows))
 
     sentences = []
     for comparison in compared:
@@ -211,7 +214,7 @@ def _cost_lines(work: WorkGroup) -> Lines:
             what = "talk that led to no work"
         elif state == SPLIT_NOT_KNOWN:
             sessions = counted(count, "session belongs", "sessions belong")
-            what = f"{sessions} to landed work, split not known"
+            what = f"{sessions} to landed work, but to which unit is not known"
         if count:
             costs.append(f"{what}: {_cost_or_unknown(total_cost(in_this_state))}")
     if costs:
@@ -268,7 +271,7 @@ def by_state(rows: WorkRows) -> Iterator[Cells]:
 
     The states come in the order of :data:`STATE_WORDS`, and talk after them.
     """
-    others = [(name, name) for name in ("talk", SPLIT_NOT_KNOWN)]
+    others = [("talk", "talk"), (SPLIT_NOT_KNOWN, "for landed work, unit not known")]
     for state, word in (*STATE_WORDS.items(), *others):
         in_this_state = in_state(rows, state)
         if state == SPLIT_NOT_KNOWN and not in_this_state:

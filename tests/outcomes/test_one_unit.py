@@ -444,6 +444,10 @@ class TestStated:
         (unit,) = units(history, da_score)
         stated = ("claude (stated)", "claude-opus-4-5 (stated)")
         assert (unit["harness"], unit["model"]) == stated
+        assert (
+            "\n(stated): the commit or its checkpoint names it, and no transcript"
+            in (da_score("work", *places(history)).out)
+        )
 
         da_score("derive", *places(history))
         (row,) = da_score(
@@ -460,6 +464,7 @@ class TestStated:
         mark = history.commit(200, subject, files={"src/a.py": TEXT})
         session.commits(200, 2, mark, "Add it")
         history.commit(30 * DAY, "Later")
+        assert "(stated)" not in da_score("work", *places(history)).out
         (unit,) = units(history, da_score)
         assert (unit["harness"], unit["model"]) == ("claude", "claude-opus-4-1")
 
@@ -515,6 +520,12 @@ def test_a_session_that_landed_work_lists_is_not_talk(
     assert (known > 0) is not commits_too
     assert work["summary"]["split_not_known"] == int(not commits_too)
     assert work["summary"]["talk"] == int(commits_too)
+    page = da_score("work", *places(history)).out
+    text = "1 session belongs to landed work, but to which unit is not known: "
+    assert (text in page) is not commits_too
+    talk = next(unit for unit in work["units"] if unit["kind"] == "talk")
+    page = da_score("explain", talk["unit"], *places(history)).out
+    assert ("It belongs to landed work, but to which unit " in page) is not commits_too
 
 
 @pytest.mark.parametrize("is_here", [True, False])

@@ -128,7 +128,7 @@ class TestVerdicts:
         assert enough.certain
 
     @pytest.mark.parametrize(
-        ("count", "verdict"), [(19, "too few: 19 and 60"), (20, "less often")]
+        ("count", "verdict"), [(19, "too few: 19 and 60 units"), (20, "less often")]
     )
     def test_need_twenty_units_on_each_side(self, count: int, verdict: str) -> None:
         assert compared(many(count, "lost"), many(60))["landed"].verdict == verdict
@@ -165,7 +165,7 @@ class TestVerdicts:
         assert str(against.latest) == "2026-03-28"
         note = "that ended by 2026-03-28; da-score work counts younger ones too."
         assert note in pipe_text(against_page(against))
-        assert against.figures[0].verdict == "too few: 0 and 30"
+        assert against.figures[0].verdict == "too few: 0 and 30 units"
 
     def test_of_what_was_undone_count_what_was_on_the_trunk(self) -> None:
         first = (

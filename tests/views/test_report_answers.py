@@ -196,8 +196,9 @@ class TestComparisons:
         assert costs == [2.0, None]
         assert str(sonnet.landed) == "1 of 2 (50 %, 9–91 %)"
         assert model.verdicts == [
-            f"Landed: {NO_DIFFERENCE} (too few: 2 and 1).",
-            f"Reverted or fixed later: {NO_DIFFERENCE} (too few: 1 and 1).",
+            f"Landed: {NO_DIFFERENCE} (too few: 2 and 1 units; each side needs 20).",
+            f"Reverted or fixed later: {NO_DIFFERENCE} "
+            "(too few: 1 and 1 units; each side needs 20).",
         ]
 
     def test_say_which_is_better_where_the_intervals_do_not_touch(self) -> None:
@@ -207,7 +208,7 @@ class TestComparisons:
         assert model.verdicts == ["Landed: a more often than b."]
 
     @pytest.mark.parametrize(
-        ("decided", "verdict"), [(19, "(too few: 30 and 19)"), (20, "a more")]
+        ("decided", "verdict"), [(19, "(too few: 30 and 19 units; "), (20, "a more")]
     )
     def test_need_twenty_decided_units_on_each_side(
         self, decided: int, verdict: str
@@ -325,7 +326,10 @@ class TestTime:
         ]
         (sentence,) = trend([*lost, *landed])
         assert sentence.startswith("Landed: 0 of 10 (")
-        assert f"of the newer half: {NO_DIFFERENCE} (too few: 10 and 10)." in sentence
+        assert (
+            f"of the newer half: {NO_DIFFERENCE} (too few: 10 and 10 units; "
+            in sentence
+        )
 
     def test_halves_of_different_harnesses_are_not_compared(self) -> None:
         lost = [piece("lost", day="2026-03-01", harness="codex") for _ in range(20)]

@@ -179,19 +179,20 @@ def stated_as(agent: str, model: str) -> StatedAgent:
     return StatedAgent(harness, model_in(model))
 
 
-_MARK = " (stated)"
+STATED_MARK = " (stated)"
+"""What follows a harness or a model that no transcript shows."""
 
 
 def shown_or_stated(shown: str | None, stated: str) -> str | None:
     """Return what transcripts show, or else what is stated, marked as such, or None for neither."""
     if shown or not stated:
         return shown or None
-    return stated + _MARK
+    return stated + STATED_MARK
 
 
 def without_mark(name: str) -> str:
     """Return a name of :func:`shown_or_stated` without the mark of what is only stated."""
-    return name.removesuffix(_MARK)
+    return name.removesuffix(STATED_MARK)
 
 
 def _only(values: Iterable[str]) -> str:

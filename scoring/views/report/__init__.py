@@ -28,7 +28,13 @@ from scoring.views.amounts import (
     price_note,
     spending_lines,
 )
-from scoring.views.comparisons import comparisons, months, trend
+from scoring.views.comparisons import (
+    RANGES,
+    comparisons,
+    months,
+    notes_on_names,
+    trend,
+)
 from scoring.views.cost import HEADINGS, CostDays, cost_sums, expenses, shares_of
 from scoring.views.landing_text import STATE_WORDS
 from scoring.views.look_at import look_at, look_at_page
@@ -110,6 +116,8 @@ def _contents(digest: Digest) -> PlainData:
         "months": months(work),
         "better": trend(work),
         "compared": comparisons(work),
+        "ranges": RANGES,
+        "notes_on_names": list(notes_on_names(work)),
         "by_state": by_state(work),
         "minutes": [row.unit.minutes for row in work if row.unit.minutes is not None],
         "price_notes": _price_notes(work),
