@@ -12,7 +12,8 @@ from scoring.log.settings import Settings
 from scoring.outcomes.everything import used_by_sessions
 from scoring.outcomes.prices import stored_prices
 from scoring.views import cost
-from scoring.views.work_rows import without_cost, work_rows, zone_text
+from scoring.views.chosen_work import none_chosen
+from scoring.views.work_rows import day_of, without_cost, work_rows, zone_text
 
 from .options import (
     EVIDENCE_OPTIONS,
@@ -87,11 +88,17 @@ def command(
         left_out = cost.left_out_sessions(book.of_gone_folders, wanted)
     notes = cost.left_out_notes(left_out)
     notes += notes_on_sources(settings, book)
+    groups = cost.cost_sums(paid, by)
+    ends = (day_of(unit.ended, zone) for unit in book.units)
+    if period and not groups and not any(end in period for end in ends):
+        why = none_chosen(book.units)
+        if why:
+            notes.append(f"No work ended in these days: {why}.")
 
     value |= {
         "by": by,
         "total": cost.cost_sum("all", paid),
-        "groups": cost.cost_sums(paid, by),
+        "groups": groups,
         "dearest": cost.dearest(paid),
         "without_cost": without_cost(rows) if period is None else 0,
         "left_out": left_out,

@@ -133,9 +133,7 @@ class TestDoctor:
             "LINES FOUND BY  ITERATIONS  SESSIONS\ncheckpoint      1           1\n"
             in shown
         )
-        assert (
-            f"no session was found for these iterations: 4 ({NO_TRANSCRIPT})" in shown
-        )
+        assert f"1 iteration has no session: 4 ({NO_TRANSCRIPT})" in shown
         assert (
             "1 session worked here and belongs to no iteration, as stray in " in shown
         )

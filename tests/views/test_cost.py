@@ -150,7 +150,13 @@ def test_what_has_no_price_is_counted_and_never_priced_as_usual(
 
 
 def test_days_without_cost_are_one_sentence(cost: Any) -> None:
-    assert cost("1999-12").out == "No cost is known, 1999-12-01 to 1999-12-31.\n"
+    sentence, *none = cost("1999-12").out.splitlines()
+    assert sentence == "No cost is known, 1999-12-01 to 1999-12-31."
+    (note,) = cost("1999-12", "--json").json["notes"]
+    assert none == [note]
+    assert note.startswith("No work ended in these days: the options choose none of ")
+    assert " units of work here, and the newest ended on " in note
+    assert cost("--json").json["notes"] == []
 
 
 @pytest.mark.usefixtures("history")

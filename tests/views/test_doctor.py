@@ -283,8 +283,8 @@ class TestAdvice:
             "without": [3],
         }
         assert advice(found, "entries") == [
-            "the commits of these iterations are not here: 2",
-            "these iterations name no commit: 3",
+            "1 iteration names a commit that is not here: 2",
+            "1 iteration names no commit: 3",
         ]
 
     @pytest.mark.usefixtures("whole")

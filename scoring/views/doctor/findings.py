@@ -1,6 +1,6 @@
 """What an examination means for the user, and what to do about each thing."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from typing import Literal, NamedTuple, TypeAlias
 
 from rubric import EVIDENCE_ATTRIBUTED, newest_version
@@ -162,7 +162,11 @@ def _log(examination: Examination) -> Findings:
         yield Finding(
             "entries",
             "problem",
-            f"the commits of these iterations are not here: {some_spans(repository.unresolved)}",
+            _iterations(
+                repository.unresolved,
+                "names a commit that is not here",
+                "name commits that are not here",
+            ),
             "fetch the branches that held them (git fetch --all); "
             "where they were rewritten, name the new commits",
         )
@@ -170,7 +174,7 @@ def _log(examination: Examination) -> Findings:
         yield Finding(
             "entries",
             "problem",
-            f"these iterations name no commit: {some_spans(repository.without_commit)}",
+            _iterations(repository.without_commit, "names no commit", "name no commit"),
             "write the SHA into the entry's commit when the iteration ends",
         )
 
@@ -223,7 +227,9 @@ def _transcripts(examination: Examination) -> Findings:
         )
 
     if examination.uncovered and examination.attribution is None:
-        what = f"no transcript covers these iterations: {some_spans(examination.uncovered)}"
+        what = _iterations(
+            examination.uncovered, "has no transcript", "have no transcript"
+        )
         yield Finding("transcripts", "note", what, _IN_TIME)
 
 
@@ -286,7 +292,7 @@ def _attribution(examination: Examination) -> Findings:
         yield Finding(
             "attribution",
             "note",
-            f"no session was found for these iterations: {some_spans(numbers)} ({reason})",
+            f"{_iterations(numbers, 'has no session', 'have no session')} ({reason})",
             _ADVICE_WITHOUT_SESSION.get(reason, default),
             gain=len(numbers) / 2,
         )
@@ -314,6 +320,12 @@ _ADVICE_FOR_LINES = {
         "nothing: lines of this size hold pictures or whole files, and hardly ever tokens"
     ),
 }
+
+
+def _iterations(numbers: Collection[int], of_one: str, of_many: str) -> str:
+    """Return how many iterations something is true of, what that is, and which they are."""
+    what = counted(len(numbers), f"iteration {of_one}", f"iterations {of_many}")
+    return f"{what}: {some_spans(numbers)}"
 
 
 def _signals(examination: Examination) -> Findings:
