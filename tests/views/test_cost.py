@@ -271,7 +271,7 @@ def test_without_a_log_explain_says_what_to_look_at(
     assert re.fullmatch(
         r"It took .*, \d+ (s|min) without pauses, \d+ lines written\.", by_hand[-2]
     )
-    assert by_hand[-1] == "It has no score, which needs an entry in the log."
+    assert by_hand[-1] == "It has no score: no entry in the log names it."
 
     failed = da_score("explain", "HEAD", *places).out
     assert re.search(
