@@ -54,7 +54,8 @@ def command(iteration: str, options: PlainData, recompute: bool) -> None:
     last iteration). Says what the score is made of and where each part was read, what would have
     raised the score, and how claims compare with what was observed. Explains the score of the
     sidecar under its rubric, if there is one and --rubric names no other. Work that no entry names
-    has no score: what became of it is said. Writes nothing.
+    has no score: what became of it is said, and where its tests failed. It is named by a SHA, a
+    session, or a unit of work --json, such as rest:claude:ID or talk:claude:ID. Writes nothing.
 
     Example:  da-score explain 3
     """

@@ -364,6 +364,15 @@ def test_iterations_without_a_unit_are_in_the_table_too() -> None:
     assert rows == [(0, "one", "f" * 40, [1]), (1, "", SHA, [2])]
 
 
+@pytest.mark.parametrize("state", ["landed", "reverted", "taken_back"])
+def test_only_work_that_stayed_is_called_fixed_later(state: State) -> None:
+    found = made()
+    found.work = [piece(state, defective=True)]
+    found.work[0].values["defective"] = True
+    table = page(found).partition('<tr id="u0">')[2].partition("</tr>")[0]
+    assert ("fixed later" in table) is (state == "landed")
+
+
 class TestPurchase:
     def test_what_came_to_nothing_is_not_in_what_a_landed_one_costs(self) -> None:
         fates = [(True, True), (True, False), (False, None)]
