@@ -307,3 +307,18 @@ def test_without_transcripts_no_failing_tests_says_that_it_judged_nothing(
     assert (found.status, f"note  {note}nothing to judge for" in found.out) == (0, True)
     assert note not in check("--no-failing-tests").out
     assert note not in check("--max-reverted", "9", "--transcripts", "none").out
+
+
+def test_work_without_a_time_is_not_chosen_by_days_and_counted(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, da_score: Any
+) -> None:
+    """Nothing is here of the session of a checkpoint, and no commit names it."""
+    made = History(tmp_path)
+    monkeypatch.setenv("HOME", str(made.home))
+    made.checkpoint(1, ({"session_id": "gone"}, None))
+    made.commit(10, "By hand")
+    made.write()
+    asked = ("check", "--max-reverted", "0", "--repo-dir", str(made.repo), "--no-cache")
+    note = "note  1 unit without a known time is left out by --since 2026-02-01\n"
+    assert note in da_score(*asked, "--since", "2026-2").out
+    assert "without a known time" not in da_score(*asked).out
