@@ -50,7 +50,7 @@ from .options import (
     valued,
 )
 from .output import progress, reply, warn, without_numbers
-from .reading import log_view, warn_of_broken_entry
+from .reading import log_view
 
 EXIT_FAILED = 3
 
@@ -144,9 +144,8 @@ def command(
         )
         raise LogError(f"{problem}; --allow-empty holds before the first entry")
 
-    chooses_entries = selection.last is not None or selection.task is not None
-    if not (needs_entries or chooses_entries or trusted):
-        view = replace(view, lenient=True, broken=warn_of_broken_entry)
+    if not needs_entries:  # the work is judged without broken ones, and the status is 1
+        view = replace(view, lenient=True)
 
     preloaded: list[PreloadedEvidence] = []
     units: list[Unit] = []  # of all work
