@@ -1,5 +1,6 @@
 """The lines of Claude Code as they are written, decoded as far as they are needed."""
 
+import re
 from operator import attrgetter
 from typing import Any
 
@@ -16,8 +17,14 @@ from scoring.evidence.transcripts.events import (
 from .fields import Count, RawField, count_in, special_service, text_in, value_of
 from .json_reader import MODEL_LIMIT
 
-_RUNS_IN_BACKGROUND = b'"Command running in background with ID'
-"""How the result of a command begins that has not ended yet."""
+_RUNS_IN_BACKGROUND = re.compile(
+    rb'(?:"|\\n)Command (?:running in background|was manually backgrounded'
+    rb'|[^"\\]{1,80} moved to (?:the )?background)[^"\\]{1,20}ID: '
+)
+"""What the result of a command that has not ended yet says, after what was printed so far."""
+
+_NOTICE_LIMIT = 1000
+"""How many bytes at the end of a result are looked at for that."""
 
 
 class ClaudeUsage(msgspec.Struct, gc=False):
@@ -206,8 +213,8 @@ def still_runs(item: ClaudeItem) -> bool:
     """Return whether a result says that its command goes on in the background."""
     if item.content is UNSET:
         return False
-    beginning = memoryview(item.content)[: len(_RUNS_IN_BACKGROUND)]
-    return bytes(beginning) == _RUNS_IN_BACKGROUND
+    end = memoryview(item.content)[-_NOTICE_LIMIT:]
+    return _RUNS_IN_BACKGROUND.search(end) is not None
 
 
 def text_of(content: RawField) -> str:

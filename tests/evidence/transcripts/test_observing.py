@@ -193,6 +193,22 @@ class TestRuns:
                 {},
                 (None, None, None),
             ),
+            "not ended in time": (
+                "Command did not complete within its 120s timeout and was moved to the "
+                "background (ID: b1). Output is being written to: /tmp/b1.output",
+                {},
+                (None, None, None),
+            ),
+            "not ended, with output": (
+                f"{'.' * 2_000}\nCommand was manually backgrounded by user with ID: b1",
+                {},
+                (None, None, None),
+            ),
+            "ended, of a background": (
+                "Command ID: in the background",
+                {},
+                (True, None, None),
+            ),
         },
     )
     def test_has_the_verdict_of_its_result(
