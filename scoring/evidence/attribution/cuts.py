@@ -19,6 +19,7 @@ from .session_trees import (
     SessionPart,
     Tree,
 )
+from .unseen_edits import sole_editors
 
 _A_MINUTE = 60 * NS
 
@@ -217,8 +218,8 @@ class _TreeCutter(NamedTuple):
     def cut_all(self, trees: Iterable[Tree]) -> None:
         """Cut trees at all of their commits.
 
-        A tree is cut after a part without edits only at a commit that cuts no other tree: then the
-        files of the commit were written by an edit that is not seen.
+        A tree is cut after a part without edits only at a commit that cuts no other tree, where the
+        part is the only one that may have edited the files of the commit without a trace.
         """
         naming: dict[Tree, list[Share]] = {}
         for share in self.shares:
@@ -233,7 +234,7 @@ class _TreeCutter(NamedTuple):
             idle += self._cut(tree, _candidates(tree, named_by))
             cut_at.update(cut.place for cut in tree.cuts)
 
-        for part in idle:
+        for part in sole_editors(idle):
             if part.place not in cut_at and self.shares[part.place].is_complete:
                 insort(part.tree.cuts, part.cut, key=attrgetter("at"))
 
@@ -375,11 +376,8 @@ def _files_with_a_start(tree: Tree, checkpoints: Collection[str]) -> Iterable[Fi
     """
     files = [file for file in tree.files if file.checkpoint]
     for file in files:
-        if (
-            file.checkpoint not in checkpoints
-            or not file.start
-            or not file.events.begins_session
-        ):
+        states_start = file.checkpoint in checkpoints and file.start
+        if not states_start or not file.events.begins_session:
             continue
         for other in files:
             if other.order < file.order and other.checkpoint not in checkpoints:

@@ -193,10 +193,13 @@ class CodexReader(CodexCalls):
         The first introduction also shows from which line on the lines are the session's own.
         """
         session = only_text(payload.id)
+        is_started = member(payload.source, "subagent") is not None
         starter = text_in(payload.source, _STARTER_IN_SOURCE)
+        if is_started:
+            starter = starter or only_text(payload.parent_thread_id)
         parent = only_text(payload.forked_from_id)
         if len(self.spans) == 1:
-            self._is_started_by_agent = member(payload.source, "subagent") is not None
+            self._is_started_by_agent = is_started
             # It may go on from lines in another file, those of a session.
             self._goes_on_from_file = isinstance(payload.history_base, dict)
             parent = parent or text_in(payload.history_base, "thread_id")

@@ -98,6 +98,7 @@ class CodexPayload(msgspec.Struct, gc=False):
     result: Any = None
     id: Any = None
     forked_from_id: Any = None
+    parent_thread_id: Any = None
     history_base: Any = None
     subagent_history_start_ordinal: Any = None
     item: Any = None

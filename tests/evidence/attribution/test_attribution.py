@@ -34,6 +34,7 @@ from scoring.evidence.attribution import attributed
 from scoring.evidence.attribution.attribution import attribute
 from scoring.evidence.attribution.iteration_shares import (
     NO_TRANSCRIPT,
+    OTHER_WORK,
     PARTLY_HERE,
     STORED_BEFORE,
     Share,
@@ -828,6 +829,41 @@ class TestTheTable:
             NOTHING if reason else ("checkpoint", {"s1"}, 1),
             reason,
         )
+
+    @cases(
+        "commands, is_agent, found",
+        {
+            "one ran something": (["gofmt -w ."], False, {"s1"}),
+            "the other only wrote": (["gofmt -w .", ""], False, {"s1"}),
+            "both ran something": (["gofmt -w .", "git diff"], False, set()),
+            "one only wrote": ([""], False, set()),
+            "a sub-agent of one that is not here": (["pytest -q"], True, set()),
+        },
+    )
+    def test_of_sessions_that_edited_nothing_only_one_may_have_written_the_commit(
+        self,
+        made: History,
+        read: Read,
+        commands: list[str],
+        is_agent: bool,
+        found: set[str],
+    ) -> None:
+        listed = []
+        for number, command in enumerate(commands, 1):
+            harness = "codex" if is_agent else "claude"
+            session = made.session(f"s{number}", harness=harness, stored=False)
+            if is_agent:
+                source = {"subagent": "review"}
+                session.open_codex(9, source=source, parent_thread_id="s0")
+            else:
+                session.prompt(9, "what is in there?")
+            if command:
+                session.run(10, 1, command, "")
+            listed.append(({"session": f"s{number}"}, session.lines))
+        mark = made.commit(20, "work", made.checkpoint(1, *listed))
+        made.entry(mark, "work")
+        got = read(made)[1]
+        assert (got.sessions, got.problem) == (found, "" if found else OTHER_WORK)
 
     @cases(
         "stored, shared",
