@@ -19,12 +19,14 @@ def sole_editors(parts: Iterable[SessionPart]) -> list[SessionPart]:
 
 
 def _may_have_edited(part: SessionPart) -> bool:
-    """Return whether not all that is seen in a part are texts, and calls of sub-agents."""
+    """Return whether a part shows a call of its session itself, or nothing that an agent did."""
     lines = set(part.lines)
     seen = set()
     for session in part.tree.sessions:
-        for kind in (Call, ChatText):
-            for file, index, event in session.events(kind):
-                if file.ids[index] in lines:
-                    seen.add(kind is Call and not file.agent(event.span))
+        for file, index, call in session.events(Call):
+            if file.ids[index] in lines:
+                seen.add(not file.agent(call.span))
+        for file, index, text in session.events(ChatText):
+            if file.ids[index] in lines and not text.by_user:
+                seen.add(False)
     return seen != {False}

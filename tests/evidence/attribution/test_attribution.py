@@ -517,12 +517,12 @@ class TestByCheckpoint:
         ids = []
         for n in range(2):
             session = made.session(f"s{n}", made.root / "gone", stored=False)
-            session.turn(10 + n, 1 << n)
+            session.edit(10 + n, 1 << n, f"src/{n}.py")
             ids.append(made.checkpoint(n + 1, ({"session": session.id}, session.lines)))
         middle = "".join(f"* part\n\nEntire-Checkpoint: {name}\n\n" for name in ids)
-        made.entry(
-            made.commit(60, f"All of it (#1)\n\n{middle}Signed-off-by: A"), "summary"
-        )
+        files = {"src/0.py": "x", "src/1.py": "x"}
+        subject = f"All of it (#1)\n\n{middle}Signed-off-by: A"
+        made.entry(made.commit(60, subject, files=files), "summary")
         assert brief(read(made)[1]) == ("checkpoint", {"s0", "s1"}, 3)
 
     def test_one_without_a_transcript_is_cut_at_the_commit(
@@ -856,7 +856,7 @@ class TestTheTable:
                 source = {"subagent": "review"}
                 session.open_codex(9, source=source, parent_thread_id="s0")
             else:
-                session.prompt(9, "what is in there?")
+                session.turn(9, 1, {"type": "text", "text": "I grade it neutral."})
             if command:
                 session.run(10, 1, command, "")
             listed.append(({"session": f"s{number}"}, session.lines))
