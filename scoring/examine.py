@@ -268,7 +268,6 @@ class LogView(Frozen):
             observe=self.observe,
             opened=opened.append,
             from_store=not self.recompute,
-            needs_share=score is None,
         )
 
         places = OpenablePlaces(self.repo_dir)

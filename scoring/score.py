@@ -36,7 +36,7 @@ from .signals.table import (
     signal_set,
 )
 from .signals.values import SignalSet
-from .text import spans, trim
+from .text import spans
 
 
 def score_log(
@@ -199,7 +199,6 @@ def score_iterations(
     compare: bool = True,
     opened: Callable[[Evidence], object] = silent,
     from_store: bool = False,
-    needs_share: bool = True,
 ) -> Iterator[tuple[ScoredIteration, ...]]:
     """Yield the iterations of a log in order, each as a tuple with one score for each rubric.
 
@@ -218,7 +217,6 @@ def score_iterations(
             all answers come from the store, or the log has no entries.
         from_store: whether what git and transcripts said may come from the store, where nothing
             has changed since. Nothing is kept that comes with a warning.
-        needs_share: whether answers from the store must have the share of agents' lines.
 
     Raises:
         NotARepositoryError: the sources' folder is not in a work tree.
@@ -233,11 +231,7 @@ def score_iterations(
     with AnswerStore(sources, log_dir) as store, ExitStack() as reading:
         kept = None
         if from_store:
-            numbers = [record.iteration for record in chosen]
-            names = [_name_of_answers(number, only) for number in numbers]
-            kept = store.get_all(names, Answers)
-            if kept is None and not needs_share:
-                kept = store.get_all(numbers, Answers)
+            kept = store.get_all([record.iteration for record in chosen], Answers)
 
         evidence = EntryEvidence(log_dir, sources, profile, reads_labels)
         answers: Iterable[Answers] = kept or ()
@@ -260,7 +254,7 @@ def score_iterations(
             _warn_of_what_is_not_seen(
                 evidence, rubrics[0], log_dir, is_whole_log=only is None
             )
-            answers = _read_answers(evidence, chosen, store, only)
+            answers = _read_answers(evidence, chosen, store)
 
         for record, answers_of_record in zip(chosen, answers, strict=True):
             yield _scored(
@@ -269,38 +263,15 @@ def score_iterations(
 
 
 def _read_answers(
-    evidence: Evidence,
-    chosen: Sequence[IterationRecord],
-    store: AnswerStore,
-    only: Collection[int] | None,
+    evidence: Evidence, chosen: Sequence[IterationRecord], store: AnswerStore
 ) -> Iterator[Answers]:
     """Yield what git and transcripts say of the chosen iterations, and keep it in the store."""
     for record in chosen:
         answers = evidence.answers(record)
         if record is chosen[0]:
             store.watch(evidence.watched())
-
-        # What sessions wrote to an artifact depends on links anywhere in the repository.
-        depends_on_links = evidence.sources.rules.as_observed and any(
-            map(trim, record.artifacts)
-        )
-        if not depends_on_links and not evidence.git.repository.time.has_failed:
-            store.put(_name_of_answers(record.iteration, only), answers)
+        evidence.keep(record, answers)
         yield answers
-
-
-def _name_of_answers(iteration: int, only: Collection[int] | None) -> str:
-    """Return the name under which the store has what is known of an iteration.
-
-    Answers about a whole log lack the share of agents' lines, and have another name.
-
-    Args:
-        iteration: the number of the iteration.
-        only: the numbers of the iterations that are asked about; None for the whole log.
-    """
-    if only is None:
-        return str(iteration)
-    return f"{iteration} alone"
 
 
 def _scored(

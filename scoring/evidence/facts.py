@@ -240,6 +240,19 @@ class Evidence(EntryEvidence):
             counted_for=self._counted_for(record) if as_observed else None,
         )
 
+    def keep(self, record: IterationRecord, answers: Answers) -> None:
+        """Keep what git and transcripts say of an iteration, if there is a store.
+
+        Call this after :meth:`AnswerStore.watch`.
+        """
+        # What sessions wrote to an artifact depends on links anywhere in the repository.
+        depends_on_links = self.sources.rules.as_observed and any(
+            map(trim, record.artifacts)
+        )
+        has_failed = self.git.repository.time.has_failed
+        if self.store and not depends_on_links and not has_failed:
+            self.store.put(record.iteration, answers)
+
     def watched(self) -> Watched:
         """Return what the answers are read from. Call this after the first answer."""
         folders = {f"{self.sources.repo_dir}/{PLANS_DIR}"}

@@ -328,13 +328,18 @@ class AnswerStore:
             if stamp == self._state:
                 self._kept.add(key)
 
+    @property
+    def may_keep(self) -> bool:
+        """Whether :meth:`put` keeps anything."""
+        return self._state is not None and not self._warnings
+
     def put(self, name: object, value: object) -> None:
         """Keep a value under the number of an iteration or another name.
 
         Nothing is kept where the name has a value already, or there was a warning.
         """
         key = self._key_of(name)
-        if key not in self._kept and not self._warnings:
+        if key not in self._kept and self.may_keep:
             self._store.put_value("answer", key, self._state, value)
 
     def _key_of(self, name: object) -> bytes:

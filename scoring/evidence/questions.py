@@ -60,11 +60,12 @@ def ask_transcripts(
         windows: the window of each iteration that has one, by number.
         sources: where evidence comes from.
         only: the numbers of the iterations that will be asked about. For these the share of lines
-            that agents wrote is wanted too. None: all iterations, without that share.
+            that agents wrote is wanted too. None: all iterations.
     """
     assert isinstance(scan, AttributedScan)
     assert isinstance(git, AttributedHistory)
-    asking = _Asking(scan, git, sources, only)
+    asked = set(records.numbers if only is None else only)
+    asking = _Asking(scan, git, sources, asked, is_whole_log=only is None)
     of_log = asking.commits_of(
         {record.iteration: git.landing(record) for record in records}
     )
@@ -137,13 +138,15 @@ class _Asking:
         scan: has the checkpoints of the repository.
         git: the history of the repository.
         sources: where evidence comes from.
-        only: the numbers of the iterations that will be asked about; None: all.
+        only: the numbers of the iterations that will be asked about.
+        is_whole_log: whether these are all iterations.
     """
 
     scan: AttributedScan
     git: AttributedHistory
     sources: Sources
-    only: Collection[int] | None
+    only: Collection[int]
+    is_whole_log: bool
 
     def commits_of(self, landings: Mapping[int, Landing]) -> _LogCommits:
         """Return the commits of iterations, with what these became.
@@ -224,7 +227,7 @@ class _Asking:
                 ]
 
         trusted = self.sources.trusted
-        is_asked_about = self.only is not None and iteration in self.only
+        is_asked_about = iteration in self.only
         return Question(
             iteration=iteration,
             commits=names if trusted else _commit_names(record, landing),
@@ -240,7 +243,7 @@ class _Asking:
             documents=bool(files_of_commit) and all(map(is_document, files_of_commit)),
             stated=StatedAgent.only(stated),
             is_strict=trusted,
-            is_wanted=trusted or self.only is None or is_asked_about,
+            is_wanted=trusted or self.is_whole_log or is_asked_about,
         )
 
     def _verifications(self, record: IterationRecord) -> tuple[Verification, ...]:

@@ -132,6 +132,8 @@ def ledger_of_log(
     if evidence.store and book.is_complete:
         with evidence.store as store:
             store.watch(evidence.watched())
+            for record in evidence.records if store.may_keep else ():
+                evidence.keep(record, evidence.answers(record))
             name = _name_of_ledger(evidence.records, rules, book.caller, present)
             store.put(name, book)
     return book

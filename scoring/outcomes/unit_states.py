@@ -136,11 +136,12 @@ def _doubt_losses(
 
     since = (git.tip_time or 0) - int(horizon)
     for tip, files in git.files_elsewhere(since).items():
+        gone = [unit for unit in gone if not unit.may_be_there]
         counts = held_lines(
             repository, [Written(tip, unit.written) for unit in gone], files, ()
         )
         for unit, count in zip(gone, counts, strict=True):
-            unit.may_be_there = unit.may_be_there or count != 0
+            unit.may_be_there = count != 0
 
 
 def _end_of_horizon(unit: OpenUnit, git: AttributedHistory, horizon: float) -> float:

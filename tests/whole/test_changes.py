@@ -212,10 +212,14 @@ def test_all_of_the_work_is_not_read_again(
 ) -> None:
     for path in place.demo.iter_log_dir.glob("iter-*.yaml"):
         path.write_text(path.read_text().replace("artifact:", "of:"))
+    records = load_iteration_log(place.demo.iter_log_dir)
+    number = str(next(r.iteration for r in records if not any(r.artifacts)))
+    observed = "--rubric", "3.1.0", "--json"
     asks: list[tuple[str, ...]] = [
         ("work", "--json"),
         ("cost", "--json"),
         ("outcomes", "--json"),
+        ("explain", number, *observed),
     ]
     options = {
         "run": ["--no-write", "--rubric", "3.1.0"],
@@ -223,8 +227,8 @@ def test_all_of_the_work_is_not_read_again(
         "report": ["--rubric", "3.1.0", "--out", str(place.demo.root / "r")],
     }
     assert place.ask(first, *options[first]).status == 0
-    if first == "run":
-        asks.append(("run", "--no-write", "--rubric", "3.1.0", "--json"))
+    if first != "report":  # which keeps how far scores foretell, and `run` says that
+        asks.append(("run", "--no-write", *observed))
     fresh = [place.ask(*ask, fresh=True) for ask in asks]
 
     def read_again(*_: object, **__: object) -> None:

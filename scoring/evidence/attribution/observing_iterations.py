@@ -1,6 +1,6 @@
 """Puts together what transcripts show of each iteration: docs/EVIDENCE.md, "Observations"."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from functools import partial
 from pathlib import Path
 from typing import NamedTuple
@@ -26,6 +26,9 @@ from .iteration_shares import Share
 from .session_trees import AllWork
 from .sightings import together
 from .written import SAME_PATCH, LinesAdded, least_share, written_lines
+
+_COMMITS_AT_ONCE = 100
+"""How many commits' lines are in memory at a time."""
 
 
 class AttributedFacts(NamedTuple):
@@ -76,15 +79,10 @@ class IterationsSeen:
 
         iteration_of: dict[int, int] = {}
         wanted: list[Share] = []
-        written_shas = []
-        written_parts: set[int] = set()
         artifacts: set[str] = set()
         for share in shares:
             question = share.question
             iteration_of.update(dict.fromkeys(share.own, share.index))
-            if question.written and share.voting:
-                written_shas.append(question.written)
-                written_parts.update(share.voting)
             if question.is_wanted:
                 wanted.append(share)
                 artifacts.update(
@@ -97,8 +95,7 @@ class IterationsSeen:
             files, {key for share in wanted for key in share.sessions}
         )
         self._commits = lines_that_made(files, wanted)
-        self._written = written_lines(files, written_parts)
-        self._added = lines_added(written_shas)
+        self._by_agents = _shares_by_agents(shares, files, lines_added)
         self._writes = Writes(root, work, artifacts)
         self._missing = missing_sub_agents(files, (share.voting for share in shares))
 
@@ -121,10 +118,7 @@ class IterationsSeen:
         if share.method is None or not question.is_wanted:
             return AttributedFacts(observed)
 
-        lines_written = [
-            self._written[part] for part in share.voting if part in self._written
-        ]
-        by_agents = least_share(self._added.get(question.written, {}), lines_written)
+        by_agents = self._by_agents.get(share.index)
         share_written = by_agents or 0
         if question.is_strict and share_written < SAME_PATCH:
             problem = (
@@ -204,6 +198,29 @@ class IterationsSeen:
             checkpoint_tokens=True,
         )
         return AttributedFacts(observed, facts)
+
+
+def _shares_by_agents(
+    shares: Iterable[Share], files: Sequence[File], lines_added: LinesAdded
+) -> dict[int, float | None]:
+    """Return the share of its commit that an iteration's lines wrote, by the iteration's index.
+
+    Iterations of which that is not asked are left out.
+    """
+    asked = [share for share in shares if share.question.written and share.voting]
+    parts = {part for share in asked for part in share.voting}
+    written = written_lines(files, parts)
+
+    by_agents = {}
+    for first in range(0, len(asked), _COMMITS_AT_ONCE):
+        some = asked[first : first + _COMMITS_AT_ONCE]
+        added = lines_added([share.question.written for share in some])
+        for share in some:
+            lines = [written[part] for part in share.voting]
+            by_agents[share.index] = least_share(
+                added.get(share.question.written, {}), lines
+            )
+    return by_agents
 
 
 def _files_about(shares: Sequence[Share], files: Sequence[File]) -> Sequence[File]:

@@ -210,6 +210,7 @@ class TrunkHistory(GitFacts):
         self._records = Records(records)
         self._files_by_range: dict[ScopeRange, tuple[str, ...] | None] = {}
         self._landing_by_sha: dict[str, Landing] = {}
+        self._off_trunk: dict[str, Commit] = {}
 
         self.repository = GitRepository.of(repo_dir)
         self.lines = LineHistory(self.repository, cache_dir, warn)
@@ -271,7 +272,11 @@ class TrunkHistory(GitFacts):
                 on_trunk[sha] = self.walk[sha]
             else:
                 off_trunk.append(sha)
-        return on_trunk | named_commits(self.repository, off_trunk)
+        asked = [sha for sha in off_trunk if sha not in self._off_trunk]
+        self._off_trunk |= named_commits(self.repository, asked)
+        return on_trunk | {
+            sha: self._off_trunk[sha] for sha in off_trunk if sha in self._off_trunk
+        }
 
     @cached_property
     def walk(self) -> dict[str, Commit]:

@@ -95,6 +95,8 @@ class ObjectReader(Git):
             kind: "blob" for files, "tree" for folders.
         """
         wanted = list(filter(is_one_question, dict.fromkeys(names)))
+        if not wanted:
+            return {}
         answer = self.ask("cat-file", "--batch-check", stdin=as_lines(wanted))
 
         ids = {}
