@@ -21,10 +21,10 @@ from scoring.log.settings import Settings
 from scoring.score import score_iterations
 from scoring.scored import ScoredIteration
 from scoring.sessions import session_score
+from scoring.sidecars.lost_evidence import in_words
 from scoring.sidecars.provenance import changed_between
 from scoring.sidecars.scores import PersistedScore
 from scoring.sidecars.stamp import Stamp, Stamps, stamps_of_log
-from scoring.sidecars.states import in_words
 from scoring.sidecars.writing import (
     SidecarComparison,
     compare_with_sidecar,

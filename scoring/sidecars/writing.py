@@ -11,6 +11,7 @@ from scoring.scored import ScoredIteration, ScoredLog
 from scoring.sessions import SessionScore
 
 from .emitter import emit
+from .lost_evidence import in_words, lost_evidence
 from .provenance import (
     Loss,
     Provenance,
@@ -29,7 +30,6 @@ from .scores import (
     write_session_scores,
 )
 from .stamp import Stamp, Stamps, stamp_of_score
-from .states import in_words, lost_evidence
 
 
 class Sidecar(NamedTuple):

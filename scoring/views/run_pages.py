@@ -11,9 +11,9 @@ from rubric.model import FULL_TEXT
 from scoring.frozen import Frozen, PlainData
 from scoring.outcomes.outcome_rules import HORIZON_DAYS
 from scoring.scored import LogSummary, ScoredIteration
+from scoring.sidecars.lost_evidence import in_words
 from scoring.sidecars.meaning import NOT_MEASURED, Meaning
 from scoring.sidecars.provenance import Loss
-from scoring.sidecars.states import in_words
 from scoring.text import counted
 
 from .look_at import look_at, look_at_page

@@ -10,13 +10,13 @@ from rubric import Score, SignalContribution
 from scoring.evidence.transcripts.facts import TranscriptFacts
 from scoring.log.model import IterationRecord
 from scoring.scored import ScoredIteration
+from scoring.sidecars.lost_evidence import in_words, lost_signals
 from scoring.sidecars.provenance import Loss
 from scoring.sidecars.scores import (
     PersistedScore,
     iteration_score_path,
     write_persisted_score,
 )
-from scoring.sidecars.states import in_words, lost_signals
 from scoring.sidecars.writing import compare_with_sidecar, loss_warning
 from scoring.signals.table import signal_set
 

@@ -32,6 +32,7 @@ from scoring.log.settings import Settings
 from scoring.score import score_log
 from scoring.scored import ScoredLog
 from scoring.sidecars.emitter import emit
+from scoring.sidecars.lost_evidence import in_words
 from scoring.sidecars.provenance import (
     Loss,
     OwnLines,
@@ -44,7 +45,6 @@ from scoring.sidecars.provenance import (
     read_provenance,
 )
 from scoring.sidecars.scores import iteration_score_path
-from scoring.sidecars.states import in_words
 from scoring.sidecars.writing import (
     compare_with_sidecar,
     sidecar_of,
