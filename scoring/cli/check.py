@@ -2,9 +2,7 @@
 
 import os
 import re
-from collections.abc import Iterator
 from contextlib import suppress
-from datetime import date
 from pathlib import Path
 from typing import Any
 
@@ -23,11 +21,10 @@ from scoring.log.selection import Selection
 from scoring.log.settings import Settings, settings_sources
 from scoring.outcomes.unit import Unit
 from scoring.paths import in_checkout
-from scoring.text import counted, printable, spans
+from scoring.text import counted
 from scoring.views.chosen_work import none_chosen, timeless_text
 from scoring.views.gates import (
     GATES,
-    THE_WORK,
     ChosenWork,
     Failure,
     Verdict,
@@ -37,6 +34,7 @@ from scoring.views.gates import (
 from scoring.views.gates.build_reports import junit, markdown
 from scoring.views.work_rows import WorkRow, work_of
 
+from .check_text import verdict_text
 from .group import BROKEN_ENTRIES
 from .options import (
     PATH,
@@ -49,7 +47,7 @@ from .options import (
     shared_options,
     valued,
 )
-from .output import progress, reply, warn, without_numbers
+from .output import progress, reply, warn
 from .reading import log_view
 
 EXIT_FAILED = 3
@@ -193,7 +191,7 @@ def command(
         "since": selection.since and str(selection.since),
         **verdict.as_dict(),
     }
-    reply(settings, value, _text(verdict, log, origins, selection.since))
+    reply(settings, value, verdict_text(verdict, log, origins, selection.since))
     return 0 if verdict.passed else EXIT_FAILED
 
 
@@ -331,84 +329,6 @@ def _origins_of_transcripts(view: LogView, verdict: Verdict) -> list[str]:
     if sources.rules.as_observed and sources.places.checkpoints:
         origins.append("checkpoints in git")
     return origins
-
-
-def _text(
-    verdict: Verdict, log: str, origins: dict[str, list[str]], since: date | None
-) -> str:
-    """Return the verdict for people: a line for each failure and each kind of note, and a total."""
-    lines = []
-    for failure in verdict.failures:
-        subject = failure.whole
-        if failure.iteration is not None:
-            subject = f"iteration {failure.iteration}"
-        lines.append(f"FAIL  {subject}: {failure.gate}: {printable(failure.reason)}")
-    lines += _note_lines(verdict)
-
-    result = "passed" if verdict.passed else "failed"
-    total = f"check {result}: {', '.join(_totals(verdict))}"
-
-    total += f"   Source: {printable(log)}"
-    if since:
-        total += f", since {since}"
-    for kind, names in origins.items():
-        if names:
-            total += f"; {kind} from {printable(', '.join(names))}"
-        else:
-            total += f"; no {kind}"
-    return "".join(f"{line}\n" for line in [*lines, total])
-
-
-def _totals(verdict: Verdict) -> Iterator[str]:
-    """Yield which gates hold, and what was looked at, in words. The work comes first if it fails.
-
-    Entries are left out where no gate looks at them and none fails.
-    """
-    work_fails = any(failure.whole == THE_WORK for failure in verdict.whole)
-    if work_fails:
-        yield "the gates on work do not hold"
-        yield verdict.looked_at
-
-    failed = sum(bool(iteration.failures) for iteration in verdict.iterations)
-    log_fails = any(failure.whole != THE_WORK for failure in verdict.whole)
-    looks_at_log = verdict.on_entries or failed or log_fails
-    if looks_at_log and (verdict.iterations or not verdict.looked_at):
-        count = len(verdict.iterations)
-        yield f"the gates on entries hold for {count - failed} of {count} iterations"
-        if log_fails:
-            yield "but not for the log as a whole"
-        if verdict.mean is None:
-            yield "no score"
-        else:
-            yield f"mean score {verdict.mean:.3f}"
-
-    if verdict.looked_at and not work_fails:
-        yield verdict.looked_at
-
-
-def _note_lines(verdict: Verdict) -> Iterator[str]:
-    """Yield a line for each kind of note on iterations, then a line for each note on the log.
-
-    Notes that differ in numbers alone are of one kind.
-    """
-    notes_by_kind: dict[str, list[tuple[int, str]]] = {}
-    for checked in verdict.iterations:
-        for note in checked.notes:
-            kind = without_numbers(note)
-            notes_by_kind.setdefault(kind, []).append((checked.iteration, note))
-
-    for notes in notes_by_kind.values():
-        iterations = sorted({iteration for iteration, _ in notes})
-        texts = {text for _, text in notes}
-
-        noun = "iteration" if len(notes) == 1 else "iterations"
-        line = f"note  {noun} {spans(iterations)}: {printable(notes[0][1])}"
-        if len(texts) > 1:
-            line += f" (and {len(texts) - 1} more like it; --json has each)"
-        yield line
-
-    for note in verdict.notes:
-        yield f"note  {printable(note)}"
 
 
 def _append(path: Path, text: str) -> None:

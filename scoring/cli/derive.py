@@ -156,7 +156,7 @@ def _page(derivation: Derivation, settings: Settings, dry_run: bool) -> Page:
         advice = "; score them with: da-score run"
         yield _count_text(len(derivation.written), settings, dry_run, advice)
     elif derivation.skipped:
-        yield "Every commit of an agent has its entry; there is nothing to write"
+        yield "Every commit of an agent has its entry; nothing is left to write"
     else:
         yield (
             "No commit of an agent was found: no commit names a checkpoint, no agent is author or "

@@ -21,7 +21,7 @@ def newest_text(units: Iterable[Unit]) -> str:
 def none_chosen(units: Sequence[Unit]) -> str:
     """Return that options choose none of some work, how much there is, and when the newest ended.
 
-    "" where there is no work to choose from. Talk does not count.
+    "" without any work to choose from. Talk does not count.
     """
     count = sum(unit.kind != "talk" for unit in units)
     if not count:

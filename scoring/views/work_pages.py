@@ -91,7 +91,7 @@ def work_page(
         rows: the work.
         horizon_days: how many days after landing work is judged.
         notes: what people should know of the history that was judged.
-        if_none: what to say instead where there are no rows.
+        if_none: what to say without any rows.
     """
     if rows:
         notes = [f"Days and months are those of {zone_text()}.", *notes]
@@ -115,7 +115,7 @@ def became_page(
         rows: the work.
         horizon_days: how many days after landing work is judged.
         notes: what people should know of the history that was judged.
-        if_none: what to say instead where there are no rows.
+        if_none: what to say without any rows.
     """
     lines_of_notes = [Line(note, "dim") for note in notes]
     if not rows:

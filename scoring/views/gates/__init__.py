@@ -51,7 +51,7 @@ class ChosenWork(NamedTuple):
 
     Attributes:
         rows: its rows.
-        if_none: why there are none although there is work; "" where no work is here.
+        if_none: why no row is chosen although work is here; "" where it is not.
     """
 
     rows: WorkRows = ()

@@ -1,0 +1,87 @@
+"""The verdict of ``da-score check`` for people."""
+
+from collections.abc import Iterator
+from datetime import date
+
+from scoring.text import printable, spans
+from scoring.views.gates import THE_WORK, Verdict
+
+from .output import without_numbers
+
+
+def verdict_text(
+    verdict: Verdict, log: str, origins: dict[str, list[str]], since: date | None
+) -> str:
+    """Return the verdict for people: a line for each failure and each kind of note, and a total."""
+    lines = []
+    for failure in verdict.failures:
+        subject = failure.whole
+        if failure.iteration is not None:
+            subject = f"iteration {failure.iteration}"
+        lines.append(f"FAIL  {subject}: {failure.gate}: {printable(failure.reason)}")
+    lines += _note_lines(verdict)
+
+    result = "passed" if verdict.passed else "failed"
+    total = f"check {result}: {', '.join(_totals(verdict))}"
+
+    total += f"   Source: {printable(log)}"
+    if since:
+        total += f", since {since}"
+    for kind, names in origins.items():
+        if names:
+            total += f"; {kind} from {printable(', '.join(names))}"
+        else:
+            total += f"; no {kind}"
+    return "".join(f"{line}\n" for line in [*lines, total])
+
+
+def _totals(verdict: Verdict) -> Iterator[str]:
+    """Yield which gates hold, and what was looked at, in words. The work comes first if it fails.
+
+    Entries are left out where no gate looks at them and none fails.
+    """
+    work_fails = any(failure.whole == THE_WORK for failure in verdict.whole)
+    if work_fails:
+        yield "the gates on work do not hold"
+        yield verdict.looked_at
+
+    failed = sum(bool(iteration.failures) for iteration in verdict.iterations)
+    log_fails = any(failure.whole != THE_WORK for failure in verdict.whole)
+    looks_at_log = verdict.on_entries or failed or log_fails
+    if looks_at_log and (verdict.iterations or not verdict.looked_at):
+        count = len(verdict.iterations)
+        yield f"the gates on entries hold for {count - failed} of {count} iterations"
+        if log_fails:
+            yield "but not for the log as a whole"
+        if verdict.mean is None:
+            yield "no score"
+        else:
+            yield f"mean score {verdict.mean:.3f}"
+
+    if verdict.looked_at and not work_fails:
+        yield verdict.looked_at
+
+
+def _note_lines(verdict: Verdict) -> Iterator[str]:
+    """Yield a line for each kind of note on iterations, then a line for each note on the log.
+
+    Notes that differ in numbers alone are of one kind.
+    """
+    notes_by_kind: dict[str, list[tuple[int, str]]] = {}
+    for checked in verdict.iterations:
+        for note in checked.notes:
+            kind = without_numbers(note)
+            notes_by_kind.setdefault(kind, []).append((checked.iteration, note))
+
+    for notes in notes_by_kind.values():
+        iterations = sorted({iteration for iteration, _ in notes})
+        texts = {text for _, text in notes}
+
+        noun = "iteration" if len(notes) == 1 else "iterations"
+        line = f"note  {noun} {spans(iterations)}: {printable(notes[0][1])}"
+        if len(texts) > 1:
+            line += f" (and {len(texts) - 1} more like it; --json has each)"
+        yield line
+
+    for note in verdict.notes:
+        yield f"note  {printable(note)}"
