@@ -29,7 +29,8 @@ from scoring.sidecars.meaning import NOT_MEASURED
 from scoring.views.amounts import cost_text
 from scoring.views.landing_text import STATE_WORDS
 from scoring.views.report import page_parts, report_lines
-from scoring.views.report.digest import Digest, ReportedIteration, digest
+from scoring.views.report.digest import Digest, digest
+from scoring.views.report.reported_iteration import ReportedIteration
 from scoring.views.table import pipe_text
 from scoring.views.work_rows import work_of
 

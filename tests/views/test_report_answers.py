@@ -25,7 +25,8 @@ from scoring.views.report.commit_links import (
     commit_pages,
     name_and_commit_pages,
 )
-from scoring.views.report.digest import Digest, ReportedIteration, TranscriptLines
+from scoring.views.report.digest import Digest
+from scoring.views.report.reported_iteration import ReportedIteration, TranscriptLines
 from scoring.views.work_pages import became_page
 from scoring.views.work_rows import WorkRow, grouped, without_cost
 

@@ -54,7 +54,8 @@ from scoring.views.work_rows import (
 from . import answers
 from .answers import Piece
 from .commit_links import commit_page
-from .digest import DETAIL, Digest, ReportedIteration
+from .digest import Digest
+from .reported_iteration import DETAIL, ReportedIteration
 
 # bytes of an earlier page; that of 100,000 iterations has about 80 MB
 _SIZE_LIMIT = 256 << 20

@@ -10,7 +10,8 @@ from scoring.text import shortened
 from scoring.views.look_at import look_at
 from scoring.views.work_rows import WorkRow, day_of
 
-from .digest import Digest, ReportedIteration
+from .digest import Digest
+from .reported_iteration import ReportedIteration
 
 _WORST = 5  # iterations of a signal that are listed
 
