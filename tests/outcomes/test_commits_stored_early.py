@@ -42,21 +42,29 @@ def stored(history: History, number: int, second: int, session: Session) -> str:
 
 
 @cases(
-    "command, authored, is_one",
+    "command, authored, goes_on, is_one",
     {
-        "it was made in the call": ("git commit -am Pages", 201, True),
-        "it was made before the call": ("git commit -am Pages", 199, False),
-        "it was made after the storing": ("git commit -am Pages", 203, False),
-        "the last call makes none": ("git status", 201, False),
+        "it was made in the call": ("git commit -am Pages", 201, False, True),
+        "it was made before the call": ("git commit -am Pages", 199, False, False),
+        "it was made after the storing": ("git commit -am Pages", 203, False, False),
+        "the last call makes none": ("git status", 201, False, False),
+        "the session went on": ("git commit -am Pages", 201, True, False),
     },
 )
 def test_a_commit_that_a_squash_took_in_is_that_of_the_last_call_of_its_checkpoint(
-    history: History, da_score: DaScore, command: str, authored: int, is_one: bool
+    history: History,
+    da_score: DaScore,
+    command: str,
+    authored: int,
+    goes_on: bool,
+    is_one: bool,
 ) -> None:
     session, code = wrote_code(history)
     session.prompt(170, "now the pages")
     session.run(180, 4, "make pages", "done")
     call(session, 200, 8, command)
+    if goes_on:
+        session.prompt(201, "did it work?")
     checkpoint = stored(history, 1, 202, session)
     pages = {"pages.txt": PAGES}
     history.commit(authored, "Pages", checkpoint, branch="try", files=pages)

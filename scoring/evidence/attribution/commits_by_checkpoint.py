@@ -1,4 +1,4 @@
-"""Commits whose command is the last that their own checkpoint holds: docs/EVIDENCE.md.
+"""Commits whose command is the last line of their own checkpoint: docs/EVIDENCE.md.
 
 A checkpoint is stored while its commit is made, often before the result of the command is written.
 A later transcript of the session may have the result, another session's that goes on from it, or no
@@ -32,7 +32,7 @@ class _Shown(NamedTuple):
 
 
 class _LastCall(NamedTuple):
-    """The last command of a session for a commit in a checkpoint's transcript, without a result.
+    """A command for a commit that is the last line of a session in a checkpoint's transcript.
 
     Attributes:
         session: the session.
@@ -69,7 +69,7 @@ class _LastCall(NamedTuple):
 
 
 def add_stored_commits(sessions: Collection[Session], git: AttributedHistory) -> None:
-    """Add to sessions the commits that name the checkpoint in which their command is the last.
+    """Add to sessions the commits that name the checkpoint of which their command is the last line.
 
     The line of such a commit is that of the call. A commit that the session shows itself is left as
     it is. One that another session shows with a result of the same call is taken from that session;
@@ -100,29 +100,29 @@ def add_stored_commits(sessions: Collection[Session], git: AttributedHistory) ->
 
 
 def _last_calls(sessions: Iterable[Session]) -> Mapping[str, list[_LastCall]]:
-    """Return by checkpoint the last commands for commits in its transcripts, without a result."""
+    """Return by checkpoint the commands for commits that are the last lines of its transcripts."""
     calls: dict[str, list[_LastCall]] = {}
     for session in sessions:
         for file in session.files:
-            events = list(file.located(CommitMade, session.id))
-            if not file.checkpoint or file.stored is None or not events:
+            if not file.checkpoint or file.stored is None:
                 continue
-            index, event = max(events, key=lambda located: located[0])
-            if event.sha or event.called_at != event.line:
-                continue
+            last_index = len(file.ids) - 1
+            for index, event in file.located(CommitMade, session.id):
+                if index != last_index or event.sha or event.called_at != event.line:
+                    continue
 
-            time = file.times[index]
-            call = SessionCommit(
-                time=time,
-                line=file.ids[index],
-                sha="",
-                subject=0,
-                begun=time,
-                amends=event.amends,
-                folder="",
-                is_outside=event.other_repository,
-                shown=(),
-            )
-            last = _LastCall(session, call, file.stored)
-            calls.setdefault(file.checkpoint, []).append(last)
+                time = file.times[index]
+                call = SessionCommit(
+                    time=time,
+                    line=file.ids[index],
+                    sha="",
+                    subject=0,
+                    begun=time,
+                    amends=event.amends,
+                    folder="",
+                    is_outside=event.other_repository,
+                    shown=(),
+                )
+                last = _LastCall(session, call, file.stored)
+                calls.setdefault(file.checkpoint, []).append(last)
     return calls
