@@ -20,7 +20,8 @@ from typing import NamedTuple
 import pytest
 from helpers import checkpoints
 from helpers.checkpoints import about
-from helpers.harness_lines import as_bytes, read, response
+from helpers.harness_lines import as_bytes, read, response, use
+from helpers.packs import write_bundle
 from helpers.repos import Repo
 
 from scoring import store
@@ -369,6 +370,28 @@ def _(here: Here) -> str:
     here.patch.setattr(lines, "FREE_SECONDS", 0.05)
     here.patch.setattr(lines, "SLOWEST", 1 << 50)
     return transcript_warnings(here.folder, as_bytes([response(1)]) * 10_000)
+
+
+@reaches("scoring.evidence.transcripts.scan.SECONDS_WITHOUT_WORD")
+def _(here: Here) -> str:
+    here.patch.setattr("scoring.evidence.transcripts.scan.SECONDS_WITHOUT_WORD", 0)
+    here.patch.setattr("scoring.evidence.transcripts.scan._BYTES_A_SECOND", 1 << 40)
+    return transcript_warnings(here.folder, as_bytes([response(1)]) * 10_000)
+
+
+@reaches("scoring.evidence.attribution.attributed._MOST_SESSIONS_TIMES_LINES")
+def _(here: Here) -> str:
+    lines = []
+    for number in range(5_000):
+        name = f"toolu_{number}"
+        run = use("Bash", name, command="pytest")
+        session = f"s{number}"
+        folder = f"/work/app/{number}"
+        lines.append(response(number, name, name, run, sessionId=session, cwd=folder))
+    (here.folder / "hostile.jsonl").write_bytes(as_bytes(lines))
+    facts, _ = read(here.folder)
+    assert facts[0].turns == 5_000
+    return "nothing"
 
 
 @reaches("scoring.evidence.transcripts.opening.MOST_FRAMES")
@@ -721,6 +744,38 @@ def _(here: Here) -> str:
     return refused_by_fleet(here, "a.tar.xz")
 
 
+@reaches("scoring.evidence.git.limits.SECONDS_TO_UNPACK")
+def _(here: Here) -> str:
+    here.patch.setattr(limits, "SECONDS_TO_UNPACK", 1)
+    return refused_bundle(here, count=2_000, size=50)
+
+
+@reaches("scoring.evidence.git.limits.memory_for_packs")
+def _(here: Here) -> str:
+    return refused_bundle(here, count=1, size=1_000)
+
+
+def refused_bundle(here: Here, count: int, size: int) -> str:
+    """Return why a bundle of ``count`` blobs of ``size`` MiB is not unpacked."""
+    bundle = write_bundle(here.folder / "a.bundle", count, size)
+    assert bundle.stat().st_size < 1 << 20
+    return refusal(lambda: check_out(bundle, here.folder / "out", 300_000, 1 << 40))
+
+
+@reaches("scoring.evidence.git.checkout._LONGEST_ENTRY")
+def _(here: Here) -> str:
+    repo = Repo(here.folder / "repo")
+    oid = bytes.fromhex(repo.write("blob", b"x").strip())
+    repo.reset(repo.commit({"a": "b"}))
+    name = b"a" * (20 << 20)
+    tree = repo.write("tree", b"100644 " + name + b"\0" + oid).strip()
+    commit = repo.git("commit-tree", tree, given=b"feat: long\n").strip()
+    repo.git("update-ref", "HEAD", commit)
+    return refusal(
+        lambda: check_out(repo.path / ".git", here.folder / "out", 300_000, 1 << 40)
+    )
+
+
 @reaches("scoring.evidence.git.checkout._refuse_large_tree")
 def _(here: Here) -> str:
     repo = Repo(here.folder / "repo")
@@ -748,6 +803,25 @@ def _(here: Here) -> str:
 
 def test_every_row_is_reached() -> None:
     assert sorted(PLACES) == sorted(ATTACKS)
+
+
+UNITS = {"KiB": 1 << 10, "MiB": 1 << 20, "GiB": 1 << 30}
+FIGURE = re.compile(rf"([\d,]+) ?({'|'.join(UNITS)})?")
+
+
+@pytest.mark.parametrize(("most", "place"), [row[1:3] for row in ROWS], ids=PLACES)
+def test_a_row_has_the_figure_of_its_bound(most: str, place: str) -> None:
+    module, _, name = place.strip("`").rpartition(".")
+    bound = getattr(importlib.import_module(module), name)
+    if not isinstance(bound, int | float):
+        pytest.skip("it is no figure")
+    figures = {
+        int(number.replace(",", "")) * UNITS.get(unit, 1)
+        for number, unit in FIGURE.findall(most)
+        if number.strip(",")
+    }
+    # the window of a decompressor is a power of two
+    assert {int(bound), 1 << min(int(bound), 64)} & figures
 
 
 @pytest.mark.parametrize(("place", "message"), [row[2:] for row in ROWS], ids=PLACES)

@@ -65,6 +65,9 @@ ATTRIBUTED_TRANSCRIPTS = transcript_rules(
 )
 """Transcripts as found on disk and in checkpoints, with what is seen in each line."""
 
+_MOST_SESSIONS_TIMES_LINES = 20_000_000
+"""How many sessions, times lines, a file may have that is looked through for each session."""
+
 
 class AttributedScan(Scan):
     """One reading of the transcripts in some places and in the checkpoints of the repository.
@@ -294,13 +297,22 @@ class _ReadTranscript(NamedTuple):
     events: TranscriptEvents
 
 
+def _is_a_file_for_each_session(
+    transcript: TranscriptFile, events: TranscriptEvents
+) -> bool:
+    count = len(events.sessions())
+    if transcript.kind == "store":
+        return count > 1
+    return count > 1 and count * len(events.lines) > _MOST_SESSIONS_TIMES_LINES
+
+
 def _files_of(
     read: Sequence[_ReadTranscript], checkpoints: Collection[Checkpoint]
 ) -> list[File]:
     """Return transcripts as files, sorted: those of checkpoints first, then by when each ended.
 
     A transcript in several checkpoints is a file for each of them. A transcript on disk that stores
-    several sessions is a file for each session.
+    several sessions, or has lines of very many, is a file for each session.
     """
     holders: dict[tuple[str, ...], list[tuple[str, CheckpointSession]]] = {}
     for checkpoint in checkpoints:
@@ -324,7 +336,7 @@ def _files_of(
                 file.start = events.line_of_message(stated.start)
                 file.stored = timestamp_ns(stated.created_at)
                 files.append(file)
-        elif transcript.kind == "store" and len(events.sessions()) > 1:
+        elif _is_a_file_for_each_session(transcript, events):
             files += [File(transcript, harness, part) for part in events.by_session()]
         else:
             files.append(File(transcript, harness, events))

@@ -110,7 +110,7 @@ class Neighbourhood:
         evidence: set[_Evidence] = set()
         for file in session.files:
             is_whole = is_recorded or file.transcript.whole
-            here = bytearray(is_whole for _ in file.numbers)
+            here = bytearray([is_whole]) * len(file.numbers)
             if not is_whole:
                 self._mark_by_folder(file, here, is_known)
             by_folder.append(here)

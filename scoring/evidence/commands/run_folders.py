@@ -2,7 +2,9 @@
 
 import posixpath
 import re
+from bisect import bisect_left
 from collections.abc import Collection, Iterable, Iterator
+from functools import lru_cache
 from itertools import pairwise
 from typing import NamedTuple
 
@@ -122,6 +124,39 @@ def _joined(folder: str | None, other: str) -> str | None:
     return posixpath.join(folder, other)
 
 
+class _SessionFolders:
+    """The folders of a session, among which one above or below a path is found soon.
+
+    Attributes:
+        in_home: one of them that is in a home folder; "" without one.
+    """
+
+    def __init__(self, folders: Collection[str]) -> None:
+        self.in_home = next(filter(_HOME_FOLDER.match, folders), "")
+        self._tops = {posixpath.normpath(folder).rstrip("/") for folder in folders}
+        self._lengths = sorted(set(map(len, self._tops)))
+        self._sorted = sorted(f"{top}/" for top in self._tops)
+
+    def above(self, path: str) -> str | None:
+        """Return the shortest of them that an absolute path is or is in, or None."""
+        for length in self._lengths:
+            if path[length : length + 1] in ("", "/") and path[:length] in self._tops:
+                return path[:length]
+        return None
+
+    def has_below(self, path: str) -> bool:
+        """Return whether one of them is below a path, which none of them is."""
+        following = bisect_left(self._sorted, f"{path}/")
+        if following == len(self._sorted):
+            return False
+        return self._sorted[following].startswith(f"{path}/")
+
+
+@lru_cache(maxsize=4)
+def _folders_of(folders: frozenset[str]) -> _SessionFolders:
+    return _SessionFolders(folders)
+
+
 def is_elsewhere(start: str, folder: str, session_folders: Collection[str]) -> bool:
     """Return whether a folder is outside of a session's folders, or holds what is thrown away.
 
@@ -131,19 +166,18 @@ def is_elsewhere(start: str, folder: str, session_folders: Collection[str]) -> b
         session_folders: the folders of the session, with work trees that it adds. Without any, a
             folder is outside where it is temporary.
     """
+    folders = _folders_of(frozenset(session_folders))
     path = posixpath.normpath(
-        posixpath.join(start, expand_home(folder, session_folders))
+        posixpath.join(start, expand_home(folder, (folders.in_home,)))
     )
     if not path.startswith("/"):
         return path.startswith("..") or not _THROWN_AWAY.isdisjoint(path.split("/"))
 
-    for session_folder in sorted(session_folders, key=len):
-        top = posixpath.normpath(session_folder).rstrip("/")
-        if f"{path}/".startswith(f"{top}/"):
-            return not _THROWN_AWAY.isdisjoint(path[len(top) :].split("/"))
-        if f"{top}/".startswith(f"{path}/"):
-            return False
-
+    top = folders.above(path)
+    if top is not None:
+        return not _THROWN_AWAY.isdisjoint(path[len(top) :].split("/"))
+    if folders.has_below(path):
+        return False
     return bool(session_folders) or path.startswith(TEMPORARY_FOLDERS)
 
 

@@ -5,11 +5,12 @@ import re
 import shutil
 import stat
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from scoring.errors import GitError, TooLargeError
 
+from .limits import memory_for_packs, seconds_for_packs
 from .objects import ObjectReader
 from .starter import Git, as_lines, as_text
 
@@ -19,12 +20,18 @@ IMPORTED_BRANCH = "master"
 # The directory is trusted because its repository is made here. Its owner may differ on a mounted
 # file system.
 _SETTINGS = ("core.logAllRefUpdates=false", "safe.directory=*")
-_SETTINGS_FOR_COPIES = (*_SETTINGS, "core.symlinks=false", "fetch.fsckObjects=false")
+_SETTINGS_FOR_COPIES = (
+    *_SETTINGS,
+    "core.symlinks=false",
+    "fetch.fsckObjects=false",
+    "pack.threads=1",
+)
 
 _SHA_AT_START = re.compile(rb"^(?:[0-9a-f]{64}|[0-9a-f]{40})\b", re.MULTILINE)
 _SHA256_DIGITS = 64
 _SUBMODULE = b"160000"  # the mode of one in a tree
 _KIND = 0o170000  # the bits of a mode that git goes by, whatever the others are
+_LONGEST_ENTRY = 8192  # bytes of a file in a tree, with its name
 _HEAD_LIMIT = 4096  # bytes of a file that are read for a reference
 _USUAL_BRANCHES = ("refs/heads/main", "refs/heads/master")
 
@@ -59,8 +66,13 @@ def check_out(source: Path, directory: Path, most_files: int, most_bytes: int) -
         GitError: git fails.
         OSError: the source cannot be copied, or the directory exists or cannot be made.
     """
-    git = Git(directory, _SETTINGS_FOR_COPIES)
+    git = ObjectReader(directory, _SETTINGS_FOR_COPIES)
     directory.mkdir(parents=True)
+
+    files = source.rglob("*") if source.is_dir() else [source]
+    size = sum(file.lstat().st_size for file in files)
+    git.history_memory = memory_for_packs(size)
+    git.seconds = seconds_for_packs(size)
 
     if source.is_dir():
         branch = _copy_bare_repository(source, git)
@@ -75,7 +87,7 @@ def check_out(source: Path, directory: Path, most_files: int, most_bytes: int) -
         git.run("reset", "--quiet", "--hard", "HEAD")
 
 
-def _refuse_large_tree(git: Git, most_files: int, most_bytes: int) -> None:
+def _refuse_large_tree(git: ObjectReader, most_files: int, most_bytes: int) -> None:
     """Refuse to check out ``HEAD`` where its tree is too large, before git walks the tree.
 
     A folder that is in the tree many times is read once for each level at which it is. A kilobyte
@@ -94,13 +106,11 @@ def _refuse_large_tree(git: Git, most_files: int, most_bytes: int) -> None:
     times_of_blob = Counter[str]()
     times_of_tree = Counter([as_text(git.run("rev-parse", "HEAD^{tree}")).strip()])
 
-    with ObjectReader(git.directory, git.settings).objects() as read_object:
+    with git.objects() as read_object:
         while times_of_tree:
             times_below = Counter[str]()
             for tree, times in times_of_tree.items():
-                for oid, is_folder in _entries_of_tree(
-                    b"".join(read_object(tree)), tree
-                ):
+                for oid, is_folder in _entries_of_tree(read_object(tree), tree):
                     files += times
                     if files > most_files:
                         raise TooLargeError(
@@ -124,30 +134,46 @@ def _refuse_large_tree(git: Git, most_files: int, most_bytes: int) -> None:
         raise TooLargeError(f"its work tree is more than {most_bytes:,} bytes")
 
 
-def _entries_of_tree(content: bytes, oid: str) -> Iterator[tuple[str, bool]]:
+def _entries_of_tree(chunks: Iterable[bytes], oid: str) -> Iterator[tuple[str, bool]]:
     """Yield the id of each file and folder in a tree, and whether it is a folder.
 
     Submodules are left out.
 
     Args:
-        content: the tree as git stores it.
+        chunks: the tree as git stores it, in pieces.
         oid: the tree's own id, which shows how long ids are.
 
     Raises:
-        GitError: this is no tree.
+        GitError: this is no tree, or it has a name that no file can have.
     """
     digest_size = len(oid) // 2
-    start = 0
-    while start < len(content):
-        try:
-            end_of_name = content.index(b"\0", start)
-            mode = content[start : content.index(b" ", start, end_of_name)]
-            is_folder = int(mode, 8) & _KIND == stat.S_IFDIR
-        except ValueError:
-            raise GitError(f"{oid[:12]} is not a tree that can be read") from None
-        start = end_of_name + 1 + digest_size
-        if mode != _SUBMODULE:
-            yield content[end_of_name + 1 : start].hex(), is_folder
+    rest = b""
+    for chunk in chunks:
+        content = rest + chunk
+        start = 0
+        while True:
+            end_of_name = content.find(b"\0", start)
+            end = end_of_name + 1 + digest_size
+            if end_of_name < 0 or end > len(content):
+                break
+            mode = content[start:end_of_name].partition(b" ")[0]
+            try:
+                is_folder = int(mode, 8) & _KIND == stat.S_IFDIR
+            except ValueError:
+                raise _not_a_tree(oid) from None
+            if mode != _SUBMODULE:
+                yield content[end_of_name + 1 : end].hex(), is_folder
+            start = end
+
+        rest = content[start:]
+        if len(rest) > _LONGEST_ENTRY:
+            raise _not_a_tree(oid)
+    if rest:
+        raise _not_a_tree(oid)
+
+
+def _not_a_tree(oid: str) -> GitError:
+    return GitError(f"{oid[:12]} is not a tree that can be read")
 
 
 def _copy_bare_repository(source: Path, git: Git) -> str:

@@ -25,6 +25,12 @@ SECONDS_WITHOUT_WORD = 10
 SECONDS_TO_LOSE = 10
 """Seconds that may go to questions that git cannot answer. After more it is asked no others."""
 
+SECONDS_TO_UNPACK = 10
+"""Seconds of processor time that one git may take to unpack or check out what is not trusted."""
+
+_BYTES_A_SECOND = 1 << 20
+"""How many bytes of packs give it a second more."""
+
 MOST_FAILURES = 16
 """How many single questions may fail before all further ones stay unanswered."""
 
@@ -144,19 +150,23 @@ def ask_in_batches(
     return answers
 
 
-def limit_process(process: int, memory: int) -> None:
+def limit_process(process: int, memory: int, seconds: int) -> None:
     """Limit what a process that has just started may take, on Linux.
 
     Args:
         process: its id.
-        memory: the most bytes of memory. The processor time is limited to :data:`TIME_LIMIT`.
+        memory: the most bytes of memory.
+        seconds: the most seconds of processor time. Then the process gets SIGXCPU.
     """
     if sys.platform != "linux":
         return
-    limits = {resource.RLIMIT_DATA: memory, resource.RLIMIT_CPU: TIME_LIMIT}
+    limits = {
+        resource.RLIMIT_DATA: (memory, memory),
+        resource.RLIMIT_CPU: (seconds, seconds + 1),
+    }
     for kind, limit in limits.items():
         with suppress(OSError, ValueError):  # there may be a lower limit
-            resource.prlimit(process, kind, (limit, limit))
+            resource.prlimit(process, kind, limit)
 
 
 def memory_for_history(objects: Path) -> int:
@@ -172,4 +182,14 @@ def memory_for_history(objects: Path) -> int:
     with suppress(OSError):
         for pack in (objects / "pack").iterdir():
             size += pack.stat().st_size
+    return memory_for_packs(size)
+
+
+def memory_for_packs(size: int) -> int:
+    """Return how many bytes of memory git may take for packs of so many bytes."""
     return min(MEMORY_LIMIT + _MEMORY_PER_BYTE * size, HISTORY_MEMORY_LIMIT)
+
+
+def seconds_for_packs(size: int) -> int:
+    """Return how many seconds one git may take to unpack and check out packs of so many bytes."""
+    return min(SECONDS_TO_UNPACK + size // _BYTES_A_SECOND, TIME_LIMIT)

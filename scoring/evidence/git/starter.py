@@ -51,7 +51,13 @@ DEFAULT_TIMEOUT = 300
 WORDS_ABOUT_OBJECT = 3
 """Words with which ``cat-file`` describes an object that it has: its id, its type, its size."""
 
+_CHILD_OUT_OF_TIME = b" died of signal %d\n" % signal.SIGXCPU
+"""What git prints of a process that it started and that took too much processor time."""
+
 _COMPARISONS = {"diff-tree", "ls-tree", "merge-tree", "show"}
+
+_STARTS_ANOTHER = {"bundle"}
+"""Commands that start another git, which they may have done before they are limited."""
 
 _NO_INDEX = os.fspath(Path(__file__).parent / "no-index")
 """A file that is never there. By an index git reads files of the checkout instead of objects."""
@@ -71,6 +77,7 @@ class Git:
         self.settings = tuple(settings)
         self.variables: dict[str, str] = {}  # more variables for git's environment
         self.history_memory = limits.HISTORY_MEMORY_LIMIT
+        self.seconds = limits.TIME_LIMIT  # of processor time, for one process
         self.time = limits.GitTime()
 
     def ask(
@@ -201,9 +208,14 @@ class Git:
         """
         compares = arguments[0] in _COMPARISONS
         index = {"GIT_INDEX_FILE": _NO_INDEX} if compares else {}
+        memory = limits.MEMORY_LIMIT if compares else self.history_memory
+        command = self._command(arguments)
+        if arguments[0] in _STARTS_ANOTHER:
+            limit = f"ulimit -S -d {memory >> 10}; ulimit -S -t {self.seconds}"
+            command = ["sh", "-c", f'{limit}; exec "$@"', "sh", *command]
         try:
             popen = subprocess.Popen(
-                self._command(arguments),
+                command,
                 env={**(environment or self._environment()), **index},
                 start_new_session=True,
                 stdin=subprocess.PIPE,
@@ -220,8 +232,7 @@ class Git:
 
         with popen:
             try:
-                memory = limits.MEMORY_LIMIT if compares else self.history_memory
-                limits.limit_process(popen.pid, memory)
+                limits.limit_process(popen.pid, memory, self.seconds)
                 yield GitProcess(popen, self, timeout or time_limit())
             except BaseException:
                 with contextlib.suppress(ProcessLookupError):
@@ -234,6 +245,8 @@ class Git:
         """Raise a GitError with git's reason, unless the exit status is 0."""
         if exit_status:
             reason = on_one_line(errors) or f"exit {exit_status}"
+            if exit_status == -signal.SIGXCPU or _CHILD_OUT_OF_TIME in errors:
+                reason = f"it takes more than {self.seconds} seconds of processor time"
             raise GitError(f"{self.directory}: git {arguments[0]} failed: {reason}")
 
 

@@ -4,6 +4,7 @@ import contextlib
 import gc
 import os
 import signal
+import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, TypeAlias
@@ -81,13 +82,14 @@ class Reading:
         """
         warnings: list[str] = []
         events = None
+        start = time.thread_time()
         try:
             with _without_collection():
                 events = self._events_of(transcript, warnings)
         except (OSError, GitError) as e:
             why = reason(e) if isinstance(e, OSError) else str(e)
             warnings.append(f"transcript {transcript.path}: {why}; skipped")
-        return FileRead(events, warnings)
+        return FileRead(events, warnings, seconds=time.thread_time() - start)
 
     def _events_of(
         self, transcript: TranscriptFile, warnings: list[str]
@@ -320,7 +322,7 @@ def _read_numbers(numbers: Sequence[int]) -> dict[int, FileRead]:
         for number in numbers:
             read = reading.read(transcripts[number][0])
             events = None if read.events is None else encode_events(read.events)
-            encoded[number] = FileRead(None, read.warnings, events)
+            encoded[number] = read._replace(events=None, encoded=events)
     return encoded
 
 

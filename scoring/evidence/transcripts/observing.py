@@ -361,7 +361,7 @@ class Observations:
             opened.keep_effects(observed, opened.place, undone=undone)
 
         folders = {span.cwd for span in events.spans} | self._work_trees
-        homes = {folder for folder in folders if folder.startswith("/")}
+        homes = frozenset(folder for folder in folders if folder.startswith("/"))
         for run, call in runs:
             if call is None or not call.run_is_elsewhere(homes):
                 observed[TestRun].append(run)

@@ -63,6 +63,12 @@ NOTHING_USABLE = "no line that could be used"
 NOT_READ = "of a harness that is not read"
 """Why nothing of a transcript counts that no reader understands."""
 
+SECONDS_WITHOUT_WORD = 10.0
+"""Seconds of processor time that reading may take before a line says so."""
+
+_BYTES_A_SECOND = 8 << 20
+"""How many bytes of transcripts give it a second more."""
+
 MakeTools = Callable[[], TestTools]
 
 StartPool = Callable[
@@ -264,9 +270,13 @@ class Scan(ABC):
     def _finish_reading(self) -> None:
         """Wait for what is being read, and put what came without a warning into the store."""
         assert self._pool is not None
+        seconds_of: dict[str, float] = {}
+        free_seconds = SECONDS_WITHOUT_WORD
         with Store(self.cache_dir if self._keeps else None) as store:
             for number, read in self._pool.results():
                 source = self._sources[number]
+                seconds_of[source.transcript.name] = read.seconds
+                free_seconds += source.size / _BYTES_A_SECOND
                 for warning in read.warnings:
                     self._warn(warning)
                 if read.events is None:
@@ -280,6 +290,14 @@ class Scan(ABC):
                         "transcript", self._key(source.transcript), source.stamp, value
                     )
                 source.keep(read.events)
+
+        seconds = sum(seconds_of.values())
+        if seconds > free_seconds:
+            slowest = max(seconds_of, key=seconds_of.__getitem__)
+            self._warn(
+                f"transcripts took {seconds:.0f} seconds to read,"
+                f" {seconds_of[slowest]:.0f} of them {slowest}"
+            )
 
     def _note(self, transcript: TranscriptFile, store: Store) -> None:
         """Note a transcript to read, with its events where the store has them.

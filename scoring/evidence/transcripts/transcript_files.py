@@ -83,11 +83,13 @@ class FileRead(NamedTuple):
         warnings: what was skipped, in words.
         encoded: the events as a worker process encoded them; None where this process read the
             transcript, or it cannot be read.
+        seconds: how much processor time the reading took.
     """
 
     events: EventsByHarness | None
     warnings: list[str]
     encoded: bytes | None = None
+    seconds: float = 0.0
 
 
 class TranscriptPool(Protocol):
