@@ -180,6 +180,8 @@ def test_what_another_session_does_meanwhile_changes_no_correction(
     made: History, observed: Read
 ) -> None:
     one, other = made.session("s1"), made.session("s2")
+    one.edit(9, 8, "src/a.py")
+    other.edit(9.5, 16, "src/a.py")
     ask(one, 10, 1, "a")
     refuse(one, 11, "a")
     other.turn(10.5, 2)
@@ -192,6 +194,7 @@ def test_what_another_session_does_meanwhile_changes_no_correction(
         made.checkpoint(
             1, ({"session": "s1"}, one.lines), ({"session": "s2"}, other.lines)
         ),
+        files={"src/a.py": "x"},
     )
     made.entry(mark, "work")
     assert observed(made)[1].corrections == CorrectionsSeen(2, 1, 2)
