@@ -297,6 +297,8 @@ def commits_printed(requests: Sequence[CommitRequest], output: str) -> list[Comm
 
 def _matches(output: str) -> list[re.Match[str]]:
     """Return the first 1,000 lines of an output that have the form ``[BRANCH SHA] SUBJECT``."""
+    if "] " not in output:  # takes no time, as the pattern does
+        return []
     return list(islice(_COMMIT_LINE.finditer(output), _COMMIT_LINE_LIMIT))
 
 

@@ -69,6 +69,8 @@ def verdict_of(
         return _UNKNOWN
 
     tools = _tools_that_may_report(text, command)
+    if command is None and not tools:
+        return _UNKNOWN
     counts_if_shown = command is not None and table.tools[command.tool].if_shown
     if counts_if_shown:  # what runs any tasks says nothing about the tests among them
         tools = [tool for tool in tools if not tool.runs_any]
@@ -133,7 +135,7 @@ def _tools_that_may_report(text: str, command: TestCommand | None) -> list[TestT
         if not any(tool.runs_any for tool in tools):
             return tools
 
-    if table.any_summary.search(text):
+    if table.any_summary.search(f"\n{text}"):
         return list(table.tool)
     return []
 
