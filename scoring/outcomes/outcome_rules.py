@@ -25,10 +25,11 @@ _OTHER_FIX = re.compile(
     r"[,;&+]|(?<!\w)(?:and|also|revert\w*|chore|refactor\w*|(?:golangci-|es)?lint\w*|\w*fmt"
     r"|format\w*|styl\w+|indent\w*|white ?space|imports?|typos?|spelling|wording|grammar"
     r"|comments?|docs?|documentation|readme|changelog|test(?:s|ing)?|ci|workflows?|build|deps"
-    r"|nits?|reviews?|feedback|findings?|warnings?|renam\w+|names?|merge\w*|conflicts?)(?!\w)",
+    r"|nits?|reviews?|feedback|findings?|warnings?|renam\w+|names?|merge\w*|conflicts?"
+    r"|(?<=: )(?:updat|chang|switch|migrat|convert)\w*(?= .* to ))(?!\w)",
     re.IGNORECASE,
 )
-"""Words by which a commit does more than fix, or only tidies: reviews, lists, formatting."""
+"""Words by which a commit does more than fix, only tidies, or does a thing in another way."""
 
 
 class OutcomeRules(Frozen):
