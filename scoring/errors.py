@@ -13,6 +13,7 @@
     ├── GitError                 git is missing, too old, or failed
     │   ├── TooLargeError        a commit that is too large to be read or checked out
     │   └── NotARepositoryError  a repository directory that is not a git work tree
+    ├── GaveUpError              git took so long that nothing can be judged (--trusted)
     ├── FleetError               what keeps many repositories from being scored together
     ├── NotFoundError            an iteration or session that does not exist
     ├── SettingsError            a setting that cannot be used
@@ -115,6 +116,10 @@ class TooLargeError(GitError):
 
 class NotARepositoryError(GitError):
     """The repository directory is not a git work tree."""
+
+
+class GaveUpError(DaScoreError):
+    """Git took too long for commits that it cannot compare, so that nothing can be judged."""
 
 
 class FleetError(DaScoreError):

@@ -19,6 +19,7 @@ from scoring.frozen import PlainData
 from scoring.log.find import commands_that_make_a_log, missing_log_message
 from scoring.log.selection import Selection
 from scoring.log.settings import Settings, settings_sources
+from scoring.outcomes.ledger import Ledger
 from scoring.outcomes.unit import Unit
 from scoring.paths import in_checkout
 from scoring.text import counted
@@ -150,9 +151,11 @@ def command(
 
     def work() -> ChosenWork:
         lenient = replace(view, lenient=view.lenient or not has_log)
-        rows = work_of(
-            lenient, *preloaded, on_ledger=lambda book: units.extend(book.units)
-        )
+        books: list[Ledger] = []
+        rows = work_of(lenient, *preloaded, on_ledger=books.append)
+        if not books:
+            raise GitError("no gate can judge work of which git cannot say what became")
+        units.extend(books[0].units)
         if base is not None:
             rows = _beyond(base, rows, settings.repo_dir)
         return ChosenWork(rows, none_chosen(units))

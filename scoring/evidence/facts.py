@@ -207,6 +207,7 @@ class Evidence(EntryEvidence):
         opened = self.scan.repository if self.scan else None
         repository = opened or GitRepository(sources.repo_dir)
         repository.time.warn = sources.warn
+        repository.time.is_strict = sources.trusted
 
         if sources.rules.as_observed:
             cache_dir = sources.cache_dir if sources.reading.get("keep", True) else None

@@ -1,6 +1,7 @@
 """The table of what a foreign input may cost: each row is reached by a hostile input."""
 
 import contextlib
+import gc
 import gzip
 import importlib
 import lzma
@@ -12,8 +13,10 @@ import sqlite3
 import struct
 import sys
 import tarfile
+import time
 from collections.abc import Callable, Iterable
 from concurrent.futures import ProcessPoolExecutor
+from itertools import pairwise
 from pathlib import Path
 from typing import NamedTuple
 
@@ -27,13 +30,24 @@ from helpers.repos import Repo
 from scoring import store
 from scoring.errors import DaScoreError, silent
 from scoring.evidence.entry_files import HookOutcome
-from scoring.evidence.git import changes, checkpoint_files, limits, plain_files, starter
+from scoring.evidence.git import (
+    changes,
+    checkpoint_files,
+    fates,
+    limits,
+    line_history,
+    plain_files,
+    starter,
+    walk,
+)
+from scoring.evidence.git.authorship import AttributedHistory
 from scoring.evidence.git.changes import CommitPair
 from scoring.evidence.git.checkout import check_out
 from scoring.evidence.git.facts import Changed
+from scoring.evidence.git.followed_lines import FollowedTrunk
 from scoring.evidence.git.kept_objects import object_stamps
 from scoring.evidence.git.line_history import LineHistory
-from scoring.evidence.git.patches import line_key
+from scoring.evidence.git.patches import FilePatch, line_key
 from scoring.evidence.git.repository import GitRepository
 from scoring.evidence.harnesses import discovery, lines
 from scoring.evidence.harnesses.sqlite_store import opened_database
@@ -487,6 +501,14 @@ def _(here: Here) -> str:
     opened.time.warn = warnings.append
     opened.run("version")
     (warning,) = warnings
+
+    # What reading an answer takes counts too.
+    here.patch.setattr(limits, "SECONDS_WITHOUT_WORD", 0.01)
+    git_time = limits.GitTime()
+    git_time.warn = warnings.append
+    with git_time.lost_unless_answered():
+        time.sleep(0.02)
+    assert warnings == [warning, warning.replace("than 0 ", "than 0.01 ")]
     return warning
 
 
@@ -560,6 +582,86 @@ def _(here: Here) -> str:
     here.patch.setattr(starter, "DEFAULT_TIMEOUT", 0.2)
     here.patch.setattr(starter.Git, "_command", lambda *_: ["sleep", "60"])
     return refusal(lambda: opened.run("log"))
+
+
+@reaches("scoring.evidence.git.walk.MOST_OF_LONG_TEXTS")
+def _(here: Here) -> str:
+    here.patch.setattr(walk, "MOST_OF_LONG_TEXTS", 100)
+    repo = Repo(here.folder / "repo")
+    for _ in range(3):
+        repo.commit(message="reverts it " * 9000)
+    warnings: list[str] = []
+    opened = GitRepository(repo.path)
+    opened.time.warn = warnings.append
+    for _ in range(2):
+        commits = walk.trunk_commits(opened, "HEAD")
+        lengths = [len(commit.message) for commit in commits]
+        assert lengths == [99_000, 4096, 4096]
+    (warning,) = warnings
+    return warning
+
+
+def merging(here: Here) -> tuple[FollowedTrunk, list[str]]:
+    """Return a trunk whose tip merged two branches, and what is warned of."""
+    repo = Repo(here.folder / "repo")
+    repo.commit({"a.py": "first = 1\n"})
+    repo.branch("side")
+    repo.commit({f"b{number}.py": "second = 2\n" for number in range(9)})
+    repo.checkout("master")
+    repo.commit({f"c{number}.py": "third = 3\n" for number in range(9)})
+    repo.merge("side")
+    warnings: list[str] = []
+    history = AttributedHistory(repo.path, [], warn=warnings.append)
+    return FollowedTrunk(history, (), 14), warnings
+
+
+def lines_of_works(trunk: FollowedTrunk) -> dict[str, int | None]:
+    """Return how many lines each work of a trunk added, None where that is not known."""
+    followed = fates.fates(trunk, list(trunk.commits))
+    return {work: fate and fate.added for work, fate in followed}
+
+
+@reaches("scoring.evidence.git.fates._MOST_HELD")
+def _(here: Here) -> str:
+    trunk, _ = merging(here)
+    known = lines_of_works(trunk)
+    here.patch.setattr(fates, "_MOST_HELD", 17)
+    assert lines_of_works(trunk) == known
+    return "nothing"
+
+
+@reaches("scoring.evidence.git.fates.MOST_CHANGES")
+def _(here: Here) -> str:
+    trunk, warnings = merging(here)
+    here.patch.setattr(fates, "MOST_CHANGES", 17)
+    assert None in lines_of_works(trunk).values()
+    (warning,) = warnings
+    return warning
+
+
+@reaches("scoring.evidence.git.line_history._MOST_KEPT_OF_CHUNK")
+def _(here: Here) -> str:
+    """Of many patches each goes when it was read, and only some of them are kept."""
+    repo = Repo(here.folder / "repo")
+    names = [f"{number}.py" for number in range(50)]
+    for text in range(20):
+        repo.commit(dict.fromkeys(names, f"text = {text}\n"))
+    shas = repo.git("rev-list", "HEAD").split()
+    pairs = [CommitPair(*pair) for pair in pairwise(shas)]
+    here.patch.setattr(line_history, "_MOST_HELD", 0)
+    here.patch.setattr(line_history, "_MOST_KEPT_OF_CHUNK", 10_000)
+
+    for kept in (False, True):
+        history = LineHistory(GitRepository(repo.path), here.folder / "cache")
+        for patch in history.patches(pairs):
+            assert patch is not None
+            held = sum(isinstance(each, FilePatch) for each in gc.get_objects())
+            assert held <= 3 * len(names)
+        with store.Store(here.folder / "cache") as opened:
+            keys = [history._key(" ".join(pair).encode()) for pair in pairs]
+            rows = opened.get_many("lines", keys, history._stamp)
+        assert 0 < sum(map(len, rows.values())) <= 10_000 * (1 + kept)
+    return "nothing"
 
 
 @reaches("scoring.evidence.git.changes.MOST_CHANGES")

@@ -200,3 +200,55 @@ def test_a_shallow_clone_is_said(change: Repo, check: Check) -> None:
     assert note not in check("--max-reverted", "0").out
     put(change, {".git/shallow": f"{change.head()}\n"})
     assert note in check("--max-reverted", "0").out
+
+
+# What git cannot answer
+
+
+def a_tree_is_too_long_to_list(repo: Repo, patch: pytest.MonkeyPatch) -> None:
+    repo.commit({f"many/{number}.txt": "x\n" for number in range(400)}, "Many")
+    patch.setattr("scoring.evidence.git.starter.ANSWER_LIMIT", 16_000)
+
+
+def another_commit_is_too_large_to_compare(
+    repo: Repo, patch: pytest.MonkeyPatch
+) -> None:
+    repo.branch("own")
+    repo.git("branch", "-f", "master", "HEAD~1")
+    repo.commit({f"{number}.txt": "x\n" for number in range(40)}, "Many")
+    patch.setattr("scoring.evidence.git.patches.MOST_CHANGES", 20)
+    patch.setattr("scoring.evidence.git.changes.MOST_CHANGES", 20)
+    patch.setattr("scoring.evidence.git.limits.SECONDS_TO_LOSE", 0)
+
+
+@pytest.mark.parametrize(
+    ("attack", "why"),
+    [
+        (a_tree_is_too_long_to_list, "no gate can judge work of which git cannot say"),
+        (another_commit_is_too_large_to_compare, "so nothing can be judged"),
+    ],
+)
+def test_no_gate_holds_where_git_gave_up(
+    change: Repo,
+    check: Check,
+    monkeypatch: pytest.MonkeyPatch,
+    attack: Callable[[Repo, pytest.MonkeyPatch], None],
+    why: str,
+) -> None:
+    attack(change, monkeypatch)
+    checked = check("--no-failing-tests")
+    assert checked.status == 1
+    assert why in checked.err
+
+
+def test_failures_for_size_keep_no_other_commit_from_being_compared(
+    change: Repo, check: Check, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """They cost time, which is limited, and are not counted as those of a partial clone are."""
+    change.branch("own")
+    change.git("branch", "-f", "master", "HEAD~1")
+    for count in range(4):
+        change.commit({f"{count}-{n}.txt": "x\n" for n in range(30)}, "Many")
+    monkeypatch.setattr("scoring.evidence.git.patches.MOST_CHANGES", 20)
+    monkeypatch.setattr("scoring.evidence.git.changes.MOST_FAILURES", 2)
+    assert check("--no-failing-tests").status == 3

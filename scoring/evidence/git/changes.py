@@ -124,7 +124,8 @@ def compare(
 
     Where git fails at a pair, it is asked again about the pairs that follow. It is asked no more
 
-    - when it has failed :data:`MOST_FAILURES` times in a row, as in a partial clone without files;
+    - when it has failed :data:`MOST_FAILURES` times in a row, not counting commits that are too
+      large, as in a partial clone without files;
     - when it has no more time to lose (:attr:`GitTime.is_used_up`);
     - about a pair at which it failed before with the same options.
 
@@ -185,7 +186,8 @@ def compare(
         if problem is None:
             failures_in_a_row = 0
         else:
-            failures_in_a_row += 1
+            # the time that may be lost bounds failures for size
+            failures_in_a_row += not _is_for_size(problem)
             failed.add(pair)
             if report is not None:
                 report(pair, problem)
@@ -217,6 +219,11 @@ def ask_about_commits(
     pairs = [CommitPair(sha, "") for sha in shas]
     comparable = [pair.commit for pair in changes(repository, pairs)]
     return ask_in_batches(ask, comparable, repository.time, most_failures)
+
+
+def _is_for_size(problem: GitError) -> bool:
+    """Return whether git failed at a pair because it is too large."""
+    return isinstance(problem, TooLargeError) or "Out of memory" in str(problem)
 
 
 def _next_answer(pair: CommitPair, answers: Iterator[tuple[str, Parsed]]) -> Parsed:

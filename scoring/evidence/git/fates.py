@@ -6,16 +6,19 @@ Each line is followed forwards, as ``git blame -w`` follows it back.
 from collections import Counter, defaultdict
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from functools import partial
-from itertools import chain, islice, zip_longest
+from itertools import chain, islice
 from typing import NamedTuple
 
-from .changes import CommitPair, changes
-from .followed_lines import Fate, FollowedLines, FollowedTrunk, LineIds, State
+from scoring.errors import TooLargeError
+
+from .changes import MOST_CHANGES, CommitPair, changes
+from .followed_lines import Fate, FollowedLines, FollowedTrunk, LineIds, State, combined
 from .graph import CommitGraph
-from .patches import FilePatch, Hunk, Patch
+from .patches import FilePatch, Hunk, Patch, files_after
 
 _NEW_LINE = -1  # in a merge: a line that is new to one parent and counts
 _NEW_BLANK = -2  # in a merge: a line that is new to one parent and does not count
+_MOST_HELD = 200_000  # files of merges that are held without their lines
 # renamed files of a commit, and new ones, among which split files are looked for
 _MOST_SPLITS = 100
 
@@ -156,13 +159,19 @@ class _Walk(NamedTuple):
                     before.append(states.pop(parent, {}))
 
             sides = []
+            count = 0
             for pair, state in zip(pairs_here, before, strict=True):
                 patch = simple[pair] if pair in simple else next(patches)
+                if count <= MOST_CHANGES < count + len(patch or ()):
+                    self._lose_all(pair, before)
+                count += len(patch or ())
+                if count > MOST_CHANGES:
+                    patch = []
                 if patch is None:
                     self._lose_sight(pair, before)
                     patch = []
                 patch = [*patch, *self._split_files(pair, state, patch)]
-                sides.append(_Side(state, patch, _files_after(patch)))
+                sides.append(_Side(state, patch, files_after(patch)))
 
             state = (
                 self._merge(sides, commit)
@@ -178,6 +187,16 @@ class _Walk(NamedTuple):
         graph = self.trunk.graph
         parents = [parent for parent in graph.parents[commit] if parent in graph]
         return [CommitPair(commit, parent) for parent in parents or [""]]
+
+    def _lose_all(self, pair: CommitPair, states: Iterable[State]) -> None:
+        """Drop all files from states, as a merge changes too many against its parents together."""
+        problem = f"it changes more than {MOST_CHANGES:,} files against its parents"
+        self.trunk.history.report_unread(pair, TooLargeError(problem))
+        self.lines.lost_sight.add(pair.commit)
+        for state in states:
+            for line in chain.from_iterable(state.values()):
+                self.lines.lost_sight.add(self.lines.owners[line])
+            state.clear()
 
     def _lose_sight(self, pair: CommitPair, states: Iterable[State]) -> None:
         """Drop from states the files of which git cannot say what a commit changes in them.
@@ -197,17 +216,28 @@ class _Walk(NamedTuple):
     def _simple_merges(
         self, merges: Sequence[Sequence[CommitPair]]
     ) -> dict[CommitPair, Patch]:
-        """Return the patches, without lines, of merges where each file is as in one parent."""
+        """Return the patches, without lines, of merges where each file is as in one parent.
+
+        Only those of the first merges, with :data:`_MOST_HELD` files in all.
+        """
         files = self.trunk.history.files(list(chain.from_iterable(merges)))
 
         simple: dict[CommitPair, Patch] = {}
+        left = _MOST_HELD
         for pairs in merges:
-            patches = [
-                patch for patch in islice(files, len(pairs)) if patch is not None
-            ]
-            changed = [set(_files_after(patch)) for patch in patches]
+            patches = []
+            count = 0
+            for patch in islice(files, len(pairs)):
+                if patch is not None:
+                    patches.append(patch)
+                    count += len(patch)
+                if count > left:
+                    return simple
+
+            changed = [set(files_after(patch)) for patch in patches]
             if len(patches) == len(pairs) and not set.intersection(*changed):
                 simple.update(zip(pairs, patches, strict=True))
+                left -= count
         return simple
 
     def _split_files(self, pair: CommitPair, state: State, patch: Patch) -> Patch:
@@ -332,7 +362,7 @@ class _Walk(NamedTuple):
             if file.status in "MR":
                 old_lines = side.state.get(file.old_path, [])
                 of_parent = self._replaced(old_lines, file.hunks, path, _marks)
-                ids = of_parent if ids is None else _combined(ids, of_parent)
+                ids = of_parent if ids is None else combined(ids, of_parent)
         if ids is None:  # new in all parents
             return self._changed([], sides[0].files[path], commit)
 
@@ -364,17 +394,3 @@ class _Walk(NamedTuple):
 def _marks(counting: Iterable[bool]) -> LineIds:
     """Return marks for lines that a parent of a merge does not have, by whether they count."""
     return [_NEW_LINE if counts else _NEW_BLANK for counts in counting]
-
-
-def _files_after(patch: Patch) -> dict[str, FilePatch]:
-    """Return the files that a patch changes, without those that it deletes, by their paths."""
-    return {file.path: file for file in patch if file.status != "D"}
-
-
-def _combined(ids: LineIds, others: LineIds) -> LineIds:
-    """Return the ids of a merged file from two versions, each against another parent.
-
-    The first version wins, but where it has a mark and the second has none, the second does.
-    """
-    pairs = zip_longest(ids, others, fillvalue=0)
-    return [other if line < 0 <= other else line for line, other in pairs]

@@ -2,6 +2,7 @@
 
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Sequence
+from itertools import zip_longest
 from typing import NamedTuple, TypeAlias
 
 import msgspec
@@ -195,3 +196,12 @@ class FollowedLines:
                 if self.owners[line] in writers:
                     ids.add(line)
         return ids
+
+
+def combined(ids: LineIds, others: LineIds) -> LineIds:
+    """Return the ids of a merged file from two versions, each against another parent.
+
+    The first version wins, but where it has a mark and the second has none, the second does.
+    """
+    pairs = zip_longest(ids, others, fillvalue=0)
+    return [other if line < 0 <= other else line for line, other in pairs]

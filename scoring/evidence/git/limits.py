@@ -8,7 +8,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TypeVar
 
-from scoring.errors import GitError, TooLargeError, Warn, silent
+from scoring.errors import GaveUpError, GitError, TooLargeError, Warn, silent
 
 TIME_LIMIT = 600
 """The most seconds of processor time that one git may take, also after da-score has ended."""
@@ -46,11 +46,16 @@ class GitTime:
     Attributes:
         warn: is called with a line of text when git takes too long: at most once for waiting, and
             once for time that was lost.
+        is_strict: whether a GaveUpError ends everything when git has no more time to lose, since
+            what then is not known may be what a gate has to look at.
     """
 
     def __init__(self) -> None:
         self.warn: Warn = silent
+        self.is_strict = False
         self._has_failed = False
+        self._has_long_texts = False
+        self._is_waiting = False
         self._waited = 0.0
         self._lost = 0.0
 
@@ -67,13 +72,30 @@ class GitTime:
         """
         return self._has_failed or self.is_used_up
 
+    def warn_of_long_texts(self, most: int) -> None:
+        """Warn, once, that of many long messages only the first ``most`` characters are read."""
+        if not self._has_long_texts:
+            self._has_long_texts = True
+            self.warn(
+                "many commits have long messages, which take long to read; of some of them only"
+                f" the first {most:,} characters count"
+            )
+
     @contextmanager
     def waiting(self) -> Iterator[None]:
-        """Count the time of the block as waiting for git."""
+        """Count the time of the block as waiting for git, once where blocks are in blocks."""
+        if self._is_waiting:
+            yield
+            return
+
         said = self._waited > SECONDS_WITHOUT_WORD
         start = time.monotonic()
-        yield
-        self._waited += time.monotonic() - start
+        self._is_waiting = True
+        try:
+            yield
+        finally:
+            self._is_waiting = False
+            self._waited += time.monotonic() - start
         if not said and self._waited > SECONDS_WITHOUT_WORD:
             self.warn(
                 f"git has taken more than {SECONDS_WITHOUT_WORD} seconds for this history;"
@@ -82,10 +104,11 @@ class GitTime:
 
     @contextmanager
     def lost_unless_answered(self) -> Iterator[None]:
-        """Count the time of the block as lost, if a GitError ends it."""
+        """Count the time of the block as waiting, and as lost if a GitError ends it."""
         start = time.monotonic()
         try:
-            yield
+            with self.waiting():
+                yield
         except GitError as error:
             self.lose(time.monotonic() - start, error)
             raise
@@ -96,15 +119,23 @@ class GitTime:
         Args:
             seconds: how long git took for the question.
             error: why git could not answer; None where that is not known.
+
+        Raises:
+            GaveUpError: git has no more time to lose, and :attr:`is_strict`.
         """
         was_used_up = self.is_used_up
         self._lost += seconds
         if not isinstance(error, TooLargeError):
             self._has_failed = True
         if self.is_used_up and not was_used_up:
+            limit = f"more than {SECONDS_TO_LOSE} seconds"
+            problem = f"git took {limit} for commits that it cannot compare"
+            if self.is_strict:
+                raise GaveUpError(
+                    f"{problem}, so nothing can be judged; leave out commits of that size"
+                )
             self.warn(
-                f"git took more than {SECONDS_TO_LOSE} seconds for commits that it cannot compare,"
-                " so it compares no others: what they changed is not known"
+                f"{problem}, so it compares no others: what they changed is not known"
             )
 
 

@@ -5,7 +5,7 @@ fixed or taken back, which lines agents wrote.
 """
 
 import contextlib
-from collections import OrderedDict
+from collections import Counter, OrderedDict
 from collections.abc import Iterable, Iterator, Sequence
 from functools import cache, cached_property
 from pathlib import Path
@@ -28,6 +28,9 @@ _CHUNK = 512  # commits that are looked up, and read, in one go
 _MOST_HELD = 48 << 20  # bytes of patches that are held in memory
 # bytes of a commit's lines; what is larger is read again each time
 _MOST_KEPT = 16 << 20
+_MOST_KEPT_OF_CHUNK = (
+    64 << 20
+)  # bytes of the lines of a chunk, which are loaded at once
 
 _OPTIONS = (
     "-r",
@@ -259,29 +262,56 @@ class LineHistory:
         keys = {pair: self._key(" ".join(pair).encode()) for pair in pairs}
         with Store(self._cache_dir) as store:
             rows = store.get_many("lines", keys.values(), self._stamp)
-            patches: dict[CommitPair, Patch | None] = {}
-            for pair, key in keys.items():
-                with contextlib.suppress(KeyError, msgspec.DecodeError):
-                    patches[pair] = _DECODER.decode(rows[key])
-
-            missing = [pair for pair in keys if pair not in patches]
+            missing = [pair for pair, key in keys.items() if key not in rows]
             fresh = self._read(missing, _OPTIONS_WITH_LINES)
+
+            times_left = Counter(pairs)
+            patches: dict[CommitPair, Patch | None] = {}
+            may_keep = _MOST_KEPT_OF_CHUNK
             for pair in pairs:
                 if pair not in patches:
-                    patches[pair] = next(fresh)
-                    self._keep_patch(store, keys[pair], patches[pair])
+                    row = rows.pop(keys[pair], None)
+                    if row is not None:
+                        patches[pair] = self._decoded(pair, row)
+                    else:
+                        patches[pair] = next(fresh)
+                        may_keep -= self._keep_patch(
+                            store, keys[pair], patches[pair], may_keep
+                        )
                 self._remember(pair, patches[pair])
                 yield patches[pair]
 
-    def _keep_patch(self, store: Store, key: bytes, patch: Patch | None) -> None:
-        """Put a patch into the store, unless it is None or too large."""
+                # all patches of a chunk may be gigabytes
+                times_left[pair] -= 1
+                if not times_left[pair]:
+                    del patches[pair]
+
+    def _decoded(self, pair: CommitPair, row: bytes) -> Patch | None:
+        """Return a patch as the store has it, or from git where that cannot be decoded."""
+        with contextlib.suppress(msgspec.DecodeError):
+            return _DECODER.decode(row)
+        return next(self._read([pair], _OPTIONS_WITH_LINES))
+
+    def _keep_patch(
+        self, store: Store, key: bytes, patch: Patch | None, most: int
+    ) -> int:
+        """Put a patch into the store, unless it is None or too large; return how many bytes it has.
+
+        Args:
+            store: the store.
+            key: the key of the patch.
+            patch: the patch.
+            most: how many bytes it may have, if that is less than :data:`_MOST_KEPT`.
+        """
         if patch is None:
-            return
+            return 0
         # a path of a file need not be UTF-8
         with contextlib.suppress(UnicodeEncodeError):
             value = msgspec.msgpack.encode(patch)
-            if len(value) <= _MOST_KEPT:
+            if len(value) <= min(most, _MOST_KEPT):
                 store.put("lines", key, self._stamp, value)
+                return len(value)
+        return 0
 
     def _remember(self, pair: CommitPair, patch: Patch | None) -> None:
         """Hold a patch in memory. While the patches there take too much, the oldest ones go."""
@@ -298,10 +328,10 @@ class LineHistory:
     ) -> Iterator[Patch | None]:
         """Yield the patches of pairs, in their order, or None for a pair at which git fails."""
         return compare(
-            self.repository, pairs, options, read_patches, self._report_unread
+            self.repository, pairs, options, read_patches, self.report_unread
         )
 
-    def _report_unread(self, pair: CommitPair, error: GitError) -> None:
+    def report_unread(self, pair: CommitPair, error: GitError) -> None:
         """Warn of the first pair that git cannot compare."""
         sha = pair.commit[:12]
         self._warn(f"lines of {sha} cannot be read, so they are not known: {error}")

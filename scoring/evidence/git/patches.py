@@ -167,6 +167,11 @@ Patch = list[FilePatch]
 """What a commit changes against one of its parents, a file at a time."""
 
 
+def files_after(patch: Patch) -> dict[str, FilePatch]:
+    """Return the files that a patch changes, without those that it deletes, by their paths."""
+    return {file.path: file for file in patch if file.status != "D"}
+
+
 def lines_changed(patch: Patch, *, removed: bool = False) -> Counter[FileLine]:
     """Count the significant lines that a patch adds, by path and key.
 

@@ -9,7 +9,7 @@ from typing import NamedTuple
 from .agents import Identity
 from .changes import ask_about_commits
 from .graph import Parents
-from .limits import MOST_FAILURES, ask_in_batches
+from .limits import MOST_FAILURES, GitTime, ask_in_batches
 from .repository import GitRepository
 from .starter import as_lines, as_text
 
@@ -22,6 +22,12 @@ _LOG_FORMAT = (
 )
 TEXT_LIMIT = 128 << 10
 """Characters of a message, a subject or a name that are read."""
+
+MOST_OF_LONG_TEXTS = 16 << 20
+"""Characters of all texts beyond the first :data:`SHORT_TEXT`, after which no others are read."""
+
+SHORT_TEXT = 4096
+"""Characters of a text that are read in any case."""
 
 _FIELDS_OF_COMMIT = 12  # eleven, and an empty one
 _LOG_OF_NAMED = ("log", "--no-walk=unsorted", "--stdin", *_LOG_FORMAT)
@@ -101,7 +107,7 @@ def trunk_commits(
     fields = repository.lines("log", *options, *_LOG_FORMAT, tip, "--", end=b"\0")
 
     commits = []
-    for commit in _parse_log(fields):
+    for commit in _parse_log(fields, repository.time):
         if _USED_MESSAGE.search(commit.message):
             commits.append(commit)
         else:
@@ -121,7 +127,7 @@ def named_commits(
 
     def ask(batch: Sequence[str]) -> Mapping[str, Commit]:
         fields = repository.lines(*_LOG_OF_NAMED, stdin=as_lines(batch), end=b"\0")
-        return {commit.sha: commit for commit in _parse_log(fields)}
+        return {commit.sha: commit for commit in _parse_log(fields, repository.time)}
 
     return ask_in_batches(ask, shas, repository.time, most_failures)
 
@@ -152,8 +158,12 @@ def subjects_of(repo_dir: Path | str, shas: Iterable[str]) -> dict[str, str]:
     return {sha: commit.subject for sha, commit in commits.items()}
 
 
-def _parse_log(fields: Iterable[bytes]) -> Iterator[Commit]:
-    """Yield the commits of a log, from all fields of it. Long texts are cut."""
+def _parse_log(fields: Iterable[bytes], git_time: GitTime) -> Iterator[Commit]:
+    """Yield the commits of a log, from all fields of it. Long texts are cut.
+
+    Few bytes of a repository can be gigabytes of text, so that many long texts are cut shorter.
+    """
+    left = MOST_OF_LONG_TEXTS
     # One value is kept for each SHA, day and person: a commit comes after it was named as a parent.
     shas: dict[str, str] = {}
     days: dict[str, str] = {}
@@ -163,9 +173,15 @@ def _parse_log(fields: Iterable[bytes]) -> Iterator[Commit]:
     # Fields after the last whole commit are dropped.
     while len(record := tuple(islice(texts, _FIELDS_OF_COMMIT))) == _FIELDS_OF_COMMIT:
         sha, parents, time, authored, date = record[:5]
-        name, email, committer_name, committer_email, subject, message = [
-            text[:TEXT_LIMIT] for text in record[5:11]
-        ]
+        limit = TEXT_LIMIT if left else SHORT_TEXT
+        cut_texts = [text[:limit] for text in record[5:11]]
+        if left:
+            beyond = sum(len(text[SHORT_TEXT:]) for text in cut_texts)
+            left = max(left - beyond, 0)
+            if not left:
+                git_time.warn_of_long_texts(SHORT_TEXT)
+
+        name, email, committer_name, committer_email, subject, message = cut_texts
         author = Identity(name, email)
         committer = Identity(committer_name, committer_email)
         parent_shas = [shas.setdefault(parent, parent) for parent in parents.split()]
