@@ -8,7 +8,9 @@ A commit was made by an agent in any of these cases:
 - an agent is its author or committer.
 """
 
-from collections.abc import Mapping
+from collections.abc import Container, Iterable, Mapping
+
+from scoring.text import trim
 
 from .attribution.commits_by_checkpoint import add_stored_commits
 from .attribution.commits_by_lines import add_quiet_commits
@@ -35,9 +37,9 @@ from .session_commits import (
     id_of_session,
     note_time,
 )
-from .transcripts.events import Edit
+from .transcripts.events import Edit, key_of
 from .transcripts.facts import NS, timestamp_ns
-from .transcripts.streams import commits_shown
+from .transcripts.streams import Session, commits_shown
 
 
 def work_of_agents(
@@ -64,14 +66,36 @@ def work_of_agents(
     shas_shown = history.repository.resolve_digits(commits_shown(sessions))
     shas_shown.update({sha: sha for sha in shas_shown.values()})
 
+    remade = () if sources.trusted else _made_anew(sessions, history, shas_shown)
+
     neighbourhood = Neighbourhood(
         read.work_trees,
         sources.worktrees,
         history.remotes,
-        lambda sha: sha in shas_shown or sha in in_log,
+        lambda sha: sha in shas_shown or sha in remade or sha in in_log,
     )
     neighbourhood.mark(sessions)
     return WorkOfAgents(sessions, checkpoints, history, shas_shown, sources.trusted)
+
+
+def _made_anew(
+    sessions: Iterable[Session], history: AttributedHistory, shas_shown: Container[str]
+) -> set[str]:
+    """Return the digits of commits that sessions show and git has under another SHA.
+
+    That is known where one commit alone has the subject, and an author time in the call that made
+    it, as after a rebase. So also what was made in another clone may be one of this repository.
+    """
+    digits = set()
+    for session in sessions:
+        for made in session.made:
+            if made.sha in shas_shown or not made.subject:
+                continue
+            shas = history.authored_between(made.begun // NS, made.time // NS)
+            keys = [key_of(trim(history.commits[sha].subject)) for sha in shas]
+            if keys.count(made.subject) == 1:
+                digits.add(made.sha)
+    return digits
 
 
 def commits_of_agents(

@@ -186,11 +186,13 @@ class _HeldCommit(NamedTuple):
 
     Attributes:
         authored: the author time in ns since 1970, at the beginning of its second.
+        subject: the key of its subject.
         listed: the ids of the sessions in the commit's checkpoints.
         shown: for each line that shows the commit, the id of the session and what the line shows.
     """
 
     authored: int
+    subject: int
     listed: Collection[str]
     shown: Collection[MadeBySession]
 
@@ -200,20 +202,18 @@ class _HeldCommit(NamedTuple):
         It can where all of these hold:
 
         - the author time of this one is in the call that made the lost one;
-        - the session shows this one, or is in its checkpoints, or another session shows it later
-            with the same subject, as after a rebase there;
+        - the session shows this one, or is in its checkpoints, or the subject is the same;
         - no other line shows this one in a call at its author time; the session itself may have
             amended it then.
         """
         if not self._is_at(lost):
             return False
-        is_own = session_id in self.listed
+        is_own = session_id in self.listed or self.subject == lost.subject
         for other_id, shown in self.shown:
             is_session = other_id == session_id
             if self._is_at(shown) and not (is_session and shown.amends):
                 return False
-            if is_session or shown.subject == lost.subject:
-                is_own = True
+            is_own = is_own or is_session
         return is_own
 
     def _is_at(self, made: SessionCommit) -> bool:
@@ -242,7 +242,8 @@ def find_amended(
         for checkpoint in commit.checkpoints:
             listed.update(checkpoint_times.get(checkpoint, ()))
         shown = agents.by_sha.get(sha, ())
-        held[sha] = _HeldCommit(commit.time * NS, listed, shown)
+        subject = key_of(trim(commit.subject))
+        held[sha] = _HeldCommit(commit.time * NS, subject, listed, shown)
         for _, made in shown:
             sha_of.setdefault(made, sha)
 
@@ -256,6 +257,12 @@ def find_amended(
             became.setdefault(former, sha_of[amendment])
     for lost_commit, sha in became.items():
         agents.same[lost_commit.sha] = sha
+
+    for session, lost_commit in agents.lost:
+        sha = became.get(lost_commit, "")
+        if sha in held and sha not in agents.times and not held[sha].listed:
+            session_id = id_of_session(session)
+            agents.times[sha] = {session_id: lost_commit.time}
 
 
 def _naming_checkpoint_of(

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 import yaml
 from helpers import tables
-from helpers.checkpoints import about, name, record
+from helpers.checkpoints import Files, about, name, record
 from helpers.commands import DaScore, one_line
 from helpers.harness_lines import cases
 from helpers.histories import Session
@@ -608,6 +608,32 @@ class TestNotLanded:
         other.commits(second, 8, 2, subject, "git rebase --continue")
         work.keep(other, {2: work.repo.head()})
         assert len(self.twice(work)) == count
+
+    @cases(
+        "subject, second, is_here",
+        {
+            "of its subject and time": ("Try it", 100, True),
+            "of another subject": ("Try more", 100, False),
+            "of another time": ("Try it", 300, False),
+        },
+    )
+    def test_a_commit_in_another_clone_is_the_one_here(
+        self, work: Work, subject: str, second: int, is_here: bool
+    ) -> None:
+        """What was rebased and pushed from there has another SHA, and its author time."""
+        session = work.session(cwd="/work/other")
+        session.edit(90, 1, "notes.md")
+        session.commits(100, 2, 1, "Try it", "cd /tmp/clone && git commit -am 'Try it'")
+        text = "".join(json.dumps(line) + "\n" for line in session.lines)
+        kept: Files = {
+            "metadata.json": {},
+            "0/metadata.json": about(ID, created_at="2026-04-12T13:21:45Z"),
+            "0/full.jsonl": text.replace("@sha:1@", "a" * 7).encode(),
+        }
+        record(work.repo, {name(1): kept})
+        sha = work.repo.commit({"src/a.py": "1"}, subject, START + second)
+        commits = [one["commit"] for one in self.twice(work)]
+        assert commits == [sha] * is_here
 
     @pytest.mark.parametrize(
         "before", [True, False], ids=["derived before", "derived after"]
