@@ -8,7 +8,7 @@ from bisect import bisect_left, bisect_right
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from operator import attrgetter
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
 from scoring.text import wrap64
 
@@ -25,6 +25,9 @@ from .facts import (
     Spent,
     TranscriptFacts,
 )
+
+_Counts: TypeAlias = defaultdict[str, int]
+"""Counts by name. A ``Counter`` takes several times as long."""
 
 
 class _NotedCall(NamedTuple):
@@ -106,24 +109,24 @@ class _Slice:
     """
 
     def __init__(self) -> None:
-        self.counts: Counter[str] = Counter()
+        self.counts = _Counts(int)
         self.flags = 0
         self.files: set[tuple[int, str]] = set()
         self.times: list[int] = []
-        self.spent: defaultdict[Spent, Counter[str]] = defaultdict(Counter)
+        self.spent: defaultdict[Spent, _Counts] = defaultdict(lambda: _Counts(int))
 
     def add(self, other: "_Slice") -> None:
         """Add what is in another slice to this one."""
-        self.counts.update(other.counts)
+        _add(self.counts, other.counts)
         self.flags |= other.flags
         self.files |= other.files
         self.times += other.times
         for charged, spending in other.spent.items():
-            self.spent[charged].update(spending)
+            _add(self.spent[charged], spending)
 
 
-def _add(counts: Counter[str], **more: int) -> None:
-    """Add to counts. ``Counter.update`` takes several times as long."""
+def _add(counts: _Counts, more: _Counts) -> None:
+    """Add to counts."""
     for name, count in more.items():
         counts[name] += count
 
@@ -208,20 +211,19 @@ class Tally:
             quarter: when it was written, as in :class:`~.facts.Spent`.
         """
         at = self._at(time)
-        spent = at.spent
-        _add(at.counts, turns=1, output_tokens=response.output)
+        counts = at.counts
+        counts["turns"] += 1
+        counts["output_tokens"] += response.output
         charged = Spent(model, NO_STEP, quarter=quarter, service=response.service)
         if response.stated <= TokensStated.OUTPUT_ONLY:
-            _add(at.counts, unmeasured=1)
-            _add(spent[charged], responses=1, output_tokens=response.output)
+            counts["unmeasured"] += 1
+            at.spent[charged]["responses"] += 1
+            at.spent[charged]["output_tokens"] += response.output
             return
 
-        _add(
-            at.counts,
-            input_tokens=response.input,
-            cache_read_tokens=response.cache_reads,
-            cache_creation_tokens=response.cache_writes,
-        )
+        counts["input_tokens"] += response.input
+        counts["cache_read_tokens"] += response.cache_reads
+        counts["cache_creation_tokens"] += response.cache_writes
 
         uncached = response.input
         cache_writes = response.cache_writes
@@ -234,29 +236,25 @@ class Tally:
             uncached = max(response.input - response.cache_reads - cache_writes, 0)
 
         charged = charged._replace(step=bisect_left(PROMPT_STEPS, prompt))
-        _add(
-            spent[charged],
-            responses=1,
-            input_tokens=uncached,
-            output_tokens=response.output,
-            cache_read_tokens=response.cache_reads,
-            cache_write_tokens=cache_writes,
-            cache_write_1h_tokens=response.cache_writes_1h,
-            web_searches=response.web_searches,
-        )
+        spending = at.spent[charged]
+        spending["responses"] += 1
+        spending["input_tokens"] += uncached
+        spending["output_tokens"] += response.output
+        spending["cache_read_tokens"] += response.cache_reads
+        spending["cache_write_tokens"] += cache_writes
+        spending["cache_write_1h_tokens"] += response.cache_writes_1h
+        spending["web_searches"] += response.web_searches
         for apart in response.apart:
             if apart.model:  # another model serves as usual
                 charged = charged._replace(model=apart.model, service="")
             prompt = apart.input + apart.cache_reads + apart.cache_writes
             charged = charged._replace(step=bisect_left(PROMPT_STEPS, prompt))
-            _add(
-                spent[charged],
-                input_tokens=apart.input,
-                output_tokens=apart.output,
-                cache_read_tokens=apart.cache_reads,
-                cache_write_tokens=apart.cache_writes,
-                cache_write_1h_tokens=apart.cache_writes_1h,
-            )
+            spending = at.spent[charged]
+            spending["input_tokens"] += apart.input
+            spending["output_tokens"] += apart.output
+            spending["cache_read_tokens"] += apart.cache_reads
+            spending["cache_write_tokens"] += apart.cache_writes
+            spending["cache_write_1h_tokens"] += apart.cache_writes_1h
 
     def drop(self, time: int, count: int = 1) -> None:
         """Count responses that only repeat another one, at the time at which that one counts."""
@@ -268,7 +266,9 @@ class Tally:
 
     def end(self, time: int, calls: int, errors: int) -> None:
         """Count calls of tools, and failed results, at a time."""
-        _add(self._at(time).counts, tool_calls=calls, tool_errors=errors)
+        counts = self._at(time).counts
+        counts["tool_calls"] += calls
+        counts["tool_errors"] += errors
 
     def finish(self) -> None:
         """Count what was noted so far, each event once, and forget it."""
