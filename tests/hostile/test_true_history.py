@@ -17,6 +17,10 @@ from helpers.pull_requests import (
 )
 from helpers.repos import Repo
 
+from scoring.evidence.git import changes
+from scoring.evidence.git.changes import CommitPair
+from scoring.evidence.git.repository import GitRepository
+
 Attack = Callable[[Repo], None]
 
 
@@ -242,13 +246,13 @@ def test_no_gate_holds_where_git_gave_up(
 
 
 def test_failures_for_size_keep_no_other_commit_from_being_compared(
-    change: Repo, check: Check, monkeypatch: pytest.MonkeyPatch
+    change: Repo, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """They cost time, which is limited, and are not counted as those of a partial clone are."""
-    change.branch("own")
-    change.git("branch", "-f", "master", "HEAD~1")
-    for count in range(4):
-        change.commit({f"{count}-{n}.txt": "x\n" for n in range(30)}, "Many")
-    monkeypatch.setattr("scoring.evidence.git.patches.MOST_CHANGES", 20)
-    monkeypatch.setattr("scoring.evidence.git.changes.MOST_FAILURES", 2)
-    assert check("--no-failing-tests").status == 3
+    pairs = [CommitPair(change.head(), change.head("HEAD~1"))]
+    for count in range(3):
+        sha = change.commit({f"{count}-{n}.txt": "x\n" for n in range(30)}, "Many")
+        pairs.insert(0, CommitPair(sha, change.head("HEAD~1")))
+    monkeypatch.setattr(changes, "MOST_CHANGES", 20)
+    monkeypatch.setattr(changes, "MOST_FAILURES", 2)
+    assert list(changes.changes(GitRepository(change.path), pairs)) == pairs[-1:]
