@@ -1,5 +1,6 @@
 """``da-score check``: an exit status for a build."""
 
+import dataclasses
 import os
 import re
 from contextlib import suppress
@@ -156,6 +157,7 @@ def command(
         if not books:
             raise GitError("no gate can judge work of which git cannot say what became")
         units.extend(books[0].units)
+        rows = _as_proposed(rows, books[0].trunk.commit, settings.repo_dir)
         if base is not None:
             rows = _beyond(base, rows, settings.repo_dir)
         return ChosenWork(rows, none_chosen(units))
@@ -213,6 +215,43 @@ def _summary_file() -> Path:
     return Path(name)
 
 
+def _as_proposed(
+    rows: list[WorkRow], trunk: str | None, repo_dir: Path
+) -> list[WorkRow]:
+    """Return work, that of HEAD which the trunk has not as open: it is proposed, however old.
+
+    Elsewhere its state is lost or unclear a horizon after it ended, and the author of a branch
+    dates its commits.
+    """
+    undecided = [
+        row for row in rows if row.unit.state in ("lost", "unclear") and row.unit.commit
+    ]
+    if not undecided:
+        return rows
+    repository = GitRepository(repo_dir)
+    if repository.resolve(["HEAD"])["HEAD"] is None:
+        return rows
+
+    proposed = _shas_of_head(repository, trunk)
+    open_rows = {
+        row.unit.unit: row._replace(unit=dataclasses.replace(row.unit, state="open"))
+        for row in undecided
+        if _has_one_of(row, proposed)
+    }
+    return [open_rows.get(row.unit.unit, row) for row in rows]
+
+
+def _shas_of_head(repository: GitRepository, without: str | None) -> set[str]:
+    """Return the commits that HEAD has and another commit has not; None for all of HEAD."""
+    others = [f"^{without}"] if without else []
+    return set(repository.run("rev-list", "HEAD", *others).decode().split())
+
+
+def _has_one_of(row: WorkRow, shas: set[str]) -> bool:
+    """Return whether work has one of some commits, as it is now or as it was first made."""
+    return row.unit.commit in shas or row.unit.first_sha in shas
+
+
 def _beyond(base: str, rows: list[WorkRow], repo_dir: Path) -> list[WorkRow]:
     """Return the work with a commit that HEAD has and a revision does not have.
 
@@ -234,13 +273,8 @@ def _beyond(base: str, rows: list[WorkRow], repo_dir: Path) -> list[WorkRow]:
             f"--base {base!r} is not a commit of {repo_dir}; fetch it, or name another"
         )
 
-    beyond = set(repository.run("rev-list", "HEAD", f"^{sha}").decode().split())
-    return [
-        row
-        for row in rows
-        if row.unit.commit in beyond
-        or (row.unit.landing and row.unit.landing.sha in beyond)
-    ]
+    beyond = _shas_of_head(repository, sha)
+    return [row for row in rows if _has_one_of(row, beyond)]
 
 
 def _is_shallow(repo_dir: Path) -> bool:

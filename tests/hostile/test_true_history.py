@@ -76,11 +76,33 @@ def an_entry_names_such_a_commit_while_both_are_open(repo: Repo) -> None:
     repo.git("branch", "-f", "master", "HEAD~1")
 
 
+def its_branch_is_older_than_the_horizon(repo: Repo) -> None:
+    repo.branch("own")
+    repo.checkout("master")
+    repo.reset("HEAD~1")
+    repo.commit({"NOTES": "x\n"}, "Note", time=repo.clock + 60 * 86_400)
+    repo.checkout("own")
+
+
+def the_merge_of_such_a_branch_is_checked_out(repo: Repo) -> None:
+    its_branch_is_older_than_the_horizon(repo)
+    repo.git("checkout", "-q", "--detach")
+    repo.git("branch", "-D", "own")
+    repo.merge("master")
+
+
+def no_branch_is_the_trunk(repo: Repo) -> None:
+    repo.git("branch", "-m", "own")
+
+
 HIDING_TESTS: list[Attack] = [
     a_tag_is_called_as_its_commit,
     a_branch_is_called_as_its_commit,
     an_entry_names_a_commit_of_the_same_change,
     an_entry_names_such_a_commit_while_both_are_open,
+    its_branch_is_older_than_the_horizon,
+    the_merge_of_such_a_branch_is_checked_out,
+    no_branch_is_the_trunk,
 ]
 
 
