@@ -393,7 +393,7 @@ def _(here: Here) -> str:
     return transcript_warnings(here.folder, as_bytes([response(1)]) * 10_000)
 
 
-@reaches("scoring.evidence.attribution.attributed._MOST_SESSIONS_TIMES_LINES")
+@reaches("scoring.evidence.transcripts.transcript_events.MOST_SESSIONS_TIMES_LINES")
 def _(here: Here) -> str:
     lines = []
     for number in range(5_000):

@@ -65,9 +65,6 @@ ATTRIBUTED_TRANSCRIPTS = transcript_rules(
 )
 """Transcripts as found on disk and in checkpoints, with what is seen in each line."""
 
-_MOST_SESSIONS_TIMES_LINES = 20_000_000
-"""How many sessions, times lines, a file may have that is looked through for each session."""
-
 
 class AttributedScan(Scan):
     """One reading of the transcripts in some places and in the checkpoints of the repository.
@@ -297,15 +294,6 @@ class _ReadTranscript(NamedTuple):
     events: TranscriptEvents
 
 
-def _is_a_file_for_each_session(
-    transcript: TranscriptFile, events: TranscriptEvents
-) -> bool:
-    count = len(events.sessions())
-    if transcript.kind == "store":
-        return count > 1
-    return count > 1 and count * len(events.lines) > _MOST_SESSIONS_TIMES_LINES
-
-
 def _files_of(
     read: Sequence[_ReadTranscript], checkpoints: Collection[Checkpoint]
 ) -> list[File]:
@@ -336,8 +324,9 @@ def _files_of(
                 file.start = events.line_of_message(stated.start)
                 file.stored = timestamp_ns(stated.created_at)
                 files.append(file)
-        elif _is_a_file_for_each_session(transcript, events):
-            files += [File(transcript, harness, part) for part in events.by_session()]
+        elif transcript.kind == "store" or events.has_too_many_sessions():
+            parts = events.by_session() if len(events.sessions()) > 1 else [events]
+            files += [File(transcript, harness, part) for part in parts]
         else:
             files.append(File(transcript, harness, events))
 

@@ -1,6 +1,7 @@
 """What git may take: one process of it, and all questions of a command together."""
 
 import resource
+import signal
 import sys
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -34,6 +35,10 @@ _BYTES_A_SECOND = 1 << 20
 MOST_FAILURES = 16
 """How many single questions may fail before all further ones stay unanswered."""
 
+_STARTS_ANOTHER = {"bundle"}
+"""Commands that start another git, which they may do before they are limited from here."""
+
+_CHILD_TOOK_TOO_LONG = b" died of signal %d\n" % signal.SIGXCPU
 _MEMORY_PER_BYTE = 4  # bytes that git takes to read a history, for each byte of a pack
 
 Question = TypeVar("Question")
@@ -198,6 +203,25 @@ def limit_process(process: int, memory: int, seconds: int) -> None:
     for kind, limit in limits.items():
         with suppress(OSError, ValueError):  # there may be a lower limit
             resource.prlimit(process, kind, limit)
+
+
+def limited(command: list[str], memory: int, seconds: int) -> list[str]:
+    """Return a command line of git, with limits from its first moment on if it starts another.
+
+    Args:
+        command: the command line.
+        memory: the most bytes of memory of each.
+        seconds: the most seconds of processor time of each.
+    """
+    if _STARTS_ANOTHER.isdisjoint(command):
+        return command
+    limit = f"ulimit -S -d {memory >> 10}; ulimit -S -t {seconds}"
+    return ["sh", "-c", f'{limit}; exec "$@"', "sh", *command]
+
+
+def took_too_long(exit_status: int, errors: bytes) -> bool:
+    """Return whether git, or another git that it started, was ended by its limit of time."""
+    return exit_status == -signal.SIGXCPU or _CHILD_TOOK_TOO_LONG in errors
 
 
 def memory_for_history(objects: Path) -> int:

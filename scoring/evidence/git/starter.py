@@ -51,14 +51,7 @@ DEFAULT_TIMEOUT = 300
 WORDS_ABOUT_OBJECT = 3
 """Words with which ``cat-file`` describes an object that it has: its id, its type, its size."""
 
-_CHILD_OUT_OF_TIME = b" died of signal %d\n" % signal.SIGXCPU
-"""What git prints of a process that it started and that took too much processor time."""
-
 _COMPARISONS = {"diff-tree", "ls-tree", "merge-tree", "show"}
-
-_STARTS_ANOTHER = {"bundle"}
-"""Commands that start another git, which they may have done before they are limited."""
-
 _NO_INDEX = os.fspath(Path(__file__).parent / "no-index")
 """A file that is never there. By an index git reads files of the checkout instead of objects."""
 
@@ -209,13 +202,9 @@ class Git:
         compares = arguments[0] in _COMPARISONS
         index = {"GIT_INDEX_FILE": _NO_INDEX} if compares else {}
         memory = limits.MEMORY_LIMIT if compares else self.history_memory
-        command = self._command(arguments)
-        if arguments[0] in _STARTS_ANOTHER:
-            limit = f"ulimit -S -d {memory >> 10}; ulimit -S -t {self.seconds}"
-            command = ["sh", "-c", f'{limit}; exec "$@"', "sh", *command]
         try:
             popen = subprocess.Popen(
-                command,
+                limits.limited(self._command(arguments), memory, self.seconds),
                 env={**(environment or self._environment()), **index},
                 start_new_session=True,
                 stdin=subprocess.PIPE,
@@ -245,7 +234,7 @@ class Git:
         """Raise a GitError with git's reason, unless the exit status is 0."""
         if exit_status:
             reason = on_one_line(errors) or f"exit {exit_status}"
-            if exit_status == -signal.SIGXCPU or _CHILD_OUT_OF_TIME in errors:
+            if limits.took_too_long(exit_status, errors):
                 reason = f"it takes more than {self.seconds} seconds of processor time"
             raise GitError(f"{self.directory}: git {arguments[0]} failed: {reason}")
 

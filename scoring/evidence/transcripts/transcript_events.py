@@ -75,6 +75,10 @@ class TranscriptLine(
 EventKind = TypeVar("EventKind", bound=Event)
 
 
+MOST_SESSIONS_TIMES_LINES = 20_000_000
+"""How many sessions, times lines, a file may have that is looked through for each session."""
+
+
 class TranscriptEvents(msgspec.Struct, array_like=True):
     """The events of a transcript, or of a part of one.
 
@@ -158,6 +162,10 @@ class TranscriptEvents(msgspec.Struct, array_like=True):
                 return [span.session]
 
         return list(dict.fromkeys(span.session for span in self.spans if span.session))
+
+    def has_too_many_sessions(self) -> bool:
+        """Return whether it takes long to look through all lines for each session."""
+        return len(self.sessions()) * len(self.lines) > MOST_SESSIONS_TIMES_LINES
 
     def by_session(self) -> "list[TranscriptEvents]":
         """Return the events of each session apart, in the order of :meth:`sessions`.
