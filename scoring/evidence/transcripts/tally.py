@@ -196,11 +196,7 @@ class Tally:
             at = last
 
     def turn(
-        self,
-        time: int,
-        response: Response,
-        model: str = "",
-        quarter: int = -1,
+        self, time: int, response: Response, model: str = "", quarter: int = -1
     ) -> None:
         """Count a response, at once and without regard to copies.
 
@@ -274,7 +270,11 @@ class Tally:
         """Count what was noted so far, each event once, and forget it."""
         for noted in self._responses.values():
             for copies in _distinct_responses(noted):
-                self._count_response(copies)
+                time = min(copy.time for copy in copies)
+                quarter = min(copy.quarter for copy in copies)
+                best = max(copies, key=attrgetter("rank"))
+                self.turn(time, best.response, best.model, quarter)
+                self.drop(time, sum(copy.response.copies for copy in copies) - 1)
         for calls in self._calls.values():
             self._count_call(calls)
         for key, results in self._results.items():
@@ -283,19 +283,6 @@ class Tally:
         self._responses.clear()
         self._calls.clear()
         self._results.clear()
-
-    def _count_response(self, copies: Sequence[_NotedResponse]) -> None:
-        """Count a response once, at its earliest copy, with the tokens of the best copy."""
-        best = copies[0]
-        time = best.time
-        quarter = best.quarter
-        if len(copies) > 1:
-            best = max(copies, key=attrgetter("rank"))
-            time = min(copy.time for copy in copies)
-            quarter = min(copy.quarter for copy in copies)
-
-        self.turn(time, best.response, best.model, quarter)
-        self.drop(time, sum(copy.response.copies for copy in copies) - 1)
 
     def _count_call(self, copies: Sequence[_NotedCall]) -> None:
         """Count a call once, at its earliest copy, with the bits of all copies."""
