@@ -15,7 +15,8 @@ from scoring.jobs.hook_install import hooks_that_do_not_run
 from scoring.jobs.hook_places import hook_files
 from scoring.log.settings import DEFAULT_LOG_DIR, Settings, resolve_settings
 from scoring.views.doctor import examine
-from scoring.views.doctor.findings import BEST, Finding, findings, most_useful_first
+from scoring.views.doctor.finding import Finding, most_useful_first
+from scoring.views.doctor.findings import BEST, findings
 from scoring.views.doctor.page import doctor_page, doctor_payload
 
 from .options import SCORING_OPTIONS, flag, shared_options

@@ -15,8 +15,9 @@ from scoring.views.against import against_page, compare
 from scoring.views.chosen_work import none_chosen, period_text
 from scoring.views.cost import CostDays, left_out_notes, left_out_sessions
 from scoring.views.look_at import look_at
+from scoring.views.work_groups import work_by
 from scoring.views.work_pages import NO_WORK, notes_on_history, work_page
-from scoring.views.work_rows import WorkRow, day_of, work_by, work_rows, work_summary
+from scoring.views.work_rows import WorkRow, day_of, work_rows, work_summary
 from scoring.views.work_sides import Sides, other_named, sides_of, sides_of_commit
 
 from .options import (

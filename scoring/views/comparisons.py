@@ -11,7 +11,8 @@ from scoring.text import counted, shortened
 
 from .amounts import DECIDED, CountedShare, cost_text, percent
 from .table import Lines
-from .work_rows import WorkGroup, WorkRow, WorkRows, grouped
+from .work_groups import WorkGroup, grouped
+from .work_rows import WorkRow, WorkRows
 
 NO_DIFFERENCE = "no difference can be told"
 

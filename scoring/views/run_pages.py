@@ -45,8 +45,9 @@ from .table import (
     named_cells,
     number,
 )
+from .work_groups import work_by
 from .work_pages import became_page
-from .work_rows import WorkRows, work_by, work_summary
+from .work_rows import WorkRows, work_summary
 
 _REFERENCE_COLUMNS = [
     ITER,

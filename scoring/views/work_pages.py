@@ -22,9 +22,9 @@ from .comparisons import RANGES, comparisons, months, notes_on_names, trend
 from .landing_text import STATE_WORDS, states_text
 from .look_at import look_at_page
 from .table import Cell, Cells, Line, Lines, Page, Table, columns_of, numeric
+from .work_groups import WorkGroup
 from .work_rows import (
     CAME_TO_NOTHING,
-    WorkGroup,
     WorkRows,
     day_of,
     in_state,

@@ -1,7 +1,6 @@
 """All of the work of a repository, as data (``docs/VALIDITY.md``, "All of the work")."""
 
 import datetime
-import json
 import time
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Sequence
@@ -27,7 +26,6 @@ from scoring.outcomes.unit import SPLIT_NOT_KNOWN, State, Unit
 from scoring.sidecars.provenance import time_stamp
 from scoring.statistics import mean_or_none
 
-from .amounts import DECIDED, CountedShare
 from .landing_text import STATE_WORDS
 
 STATES: tuple[State, ...] = tuple(STATE_WORDS)
@@ -313,99 +311,3 @@ def total_cost(rows: WorkRows) -> float | None:
 def without_cost(rows: WorkRows) -> int:
     """Return how many units have no known cost. Talk is not a unit that could land."""
     return sum(row.cost is None and row.unit.kind != "talk" for row in rows)
-
-
-class WorkGroup(NamedTuple):
-    """Some work, such as that of one harness, model, month or repository.
-
-    Attributes:
-        name: its name; "" where that is not known.
-        rows: its units.
-        summary: their counts and costs, from :func:`work_summary`. The cost of a model is what
-            its own responses cost, in all units: a unit counts for the model with most output.
-    """
-
-    name: str
-    rows: WorkRows
-    summary: PlainData
-
-    @property
-    def priced(self) -> int:
-        """How many of its units have a known cost, talk included."""
-        return sum(row.cost is not None for row in self.rows)
-
-    @property
-    def landed(self) -> CountedShare:
-        """How many units landed and stayed, of those in a state of :data:`DECIDED`."""
-        return CountedShare(
-            self.summary["landed"], sum(self.summary[state] for state in DECIDED)
-        )
-
-    @property
-    def fixed(self) -> CountedShare:
-        """How many units were reverted or fixed later, of those that are old enough to judge."""
-        return CountedShare(self.summary["defective"], self.summary["judged"])
-
-
-def grouped(rows: WorkRows, grouping: str) -> list[WorkGroup]:
-    """Return some work by ``repository``, ``harness``, ``model`` or ``month``, sorted by name.
-
-    Work without a name is the group "", which is sorted as ``unknown``. A model without a unit of
-    its own has a group without rows, for its cost.
-    """
-    groups: dict[str, list[WorkRow]] = {}
-    costs: dict[str, float] = {}
-    for row in rows:
-        name = month_of(row) if grouping == "month" else row.values.get(grouping) or ""
-        groups.setdefault(name, []).append(row)
-        if grouping == "model":
-            # as JSON in the table of a fleet
-            kept = row.values.get("cost_by_model") or {}
-            by_model = json.loads(kept) if isinstance(kept, str) else kept
-            # a fleet may only know the main model
-            if not by_model and row.cost is not None:
-                by_model = {row.values.get("model") or "": row.cost}
-            for model, cost in by_model.items():
-                groups.setdefault(model, [])
-                costs[model] = costs.get(model, 0.0) + cost
-
-    work = []
-    for name, group in sorted(groups.items(), key=lambda item: item[0] or "unknown"):
-        summary = work_summary(group)
-        if grouping == "model":
-            summary["cost"] = costs.get(name)
-        work.append(WorkGroup(name, group, summary))
-    return work
-
-
-_KEYS_OF_GROUPS = (
-    "name",
-    "units",
-    *STATES,
-    "judged",
-    "defective",
-    "decided",
-    "landed_share",
-    "defective_share",
-    "cost",
-    "landed_priced",
-    "cost_per_landed",
-)
-"""What JSON has of a group, in order."""
-
-
-def work_by(rows: WorkRows) -> dict[str, list[PlainData]]:
-    """Return the groups of work for JSON: a list by ``harness``, by ``model`` and by ``month``."""
-    by = {}
-    for grouping in ("harness", "model", "month"):
-        values = []
-        for group in grouped(rows, grouping):
-            value = group.summary | {
-                "name": group.name or "unknown",
-                "decided": group.landed.whole,
-                "landed_share": group.landed.as_dict(),
-                "defective_share": group.fixed.as_dict(),
-            }
-            values.append({key: value[key] for key in _KEYS_OF_GROUPS})
-        by[grouping] = values
-    return by

@@ -16,7 +16,7 @@ from helpers.repos import Repo
 
 from rubric import newest_version, released_rubric
 from scoring.log.settings import Settings, resolve_settings
-from scoring.views.doctor.findings import Finding, most_useful_first
+from scoring.views.doctor.finding import Finding, most_useful_first
 
 NEWEST = newest_version("attributed")
 SETTINGS = Path(".agents/da-score.toml")

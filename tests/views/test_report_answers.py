@@ -27,8 +27,9 @@ from scoring.views.report.commit_links import (
 )
 from scoring.views.report.digest import Digest
 from scoring.views.report.reported_iteration import ReportedIteration, TranscriptLines
+from scoring.views.work_groups import grouped
 from scoring.views.work_pages import became_page
-from scoring.views.work_rows import WorkRow, grouped, without_cost
+from scoring.views.work_rows import WorkRow, without_cost
 
 SONNET = "claude-sonnet-4-5"
 SHA = "0123456789abcdef0123456789abcdef01234567"

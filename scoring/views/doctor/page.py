@@ -11,7 +11,7 @@ from scoring.text import counted, short, some_spans, spans
 from scoring.views.table import Cell, Cells, Line, Page, Pair, Table, columns_of, pairs
 
 from . import AttributionSurvey, Examination
-from .findings import Finding
+from .finding import Finding
 
 _MOST_EXAMPLES = 2  # folders of transcripts that are left out for one reason
 _MOST_SESSIONS = 5

@@ -41,13 +41,12 @@ from scoring.views.look_at import look_at, look_at_page
 from scoring.views.run_pages import scores_head
 from scoring.views.table import Lines, Page, band_text, number, titled
 from scoring.views.validity_pages import validity_parts, validity_sentences
+from scoring.views.work_groups import WorkGroup, work_by
 from scoring.views.work_pages import became_page, by_state
 from scoring.views.work_rows import (
     STATES,
-    WorkGroup,
     WorkRows,
     spending_of_unit,
-    work_by,
     work_summary,
 )
 
