@@ -102,6 +102,36 @@ class TestQuietCommits:
         history.commit(30 * DAY, "Later")
         assert [unit["kind"] for unit in units(history, da_score)] == ["rest"]
 
+    @pytest.mark.parametrize(
+        "added, kind",
+        [
+            pytest.param(TEXT, "commit", id="what it adds was written"),
+            pytest.param(TEXT.upper(), "rest", id="what it adds was not"),
+        ],
+    )
+    def test_lines_that_move_in_a_file_need_not_be_written(
+        self, history: History, da_score: DaScore, added: str, kind: str
+    ) -> None:
+        """An edit that moves lines and adds some has written what it added."""
+        stays = "".join(f"def stays_{number}(): return 0\n" for number in range(12))
+        before = OTHER_TEXT + stays
+        history.commit(50, "Begin", files={"src/a.py": before})
+        session = history.session("s1")
+        given = {
+            "file_path": f"{session.cwd}/src/a.py",
+            "old_string": before,
+            "new_string": stays + OTHER_TEXT + TEXT,
+        }
+        session.turn(
+            100, 1, {"type": "tool_use", "id": "c1", "name": "Edit", "input": given}
+        )
+        session.result(100.5, "c1", "done")
+        after = stays + OTHER_TEXT + added
+        history.commit(200, "Move them", files={"src/a.py": after})
+        session.run(200, 2, "git commit -qm x", "")
+        history.commit(30 * DAY, "Later")
+        assert [unit["kind"] for unit in units(history, da_score)] == [kind]
+
     @cases(
         "tool, second, text, outputs",
         {

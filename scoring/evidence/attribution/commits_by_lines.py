@@ -264,7 +264,8 @@ def add_quiet_commits(sessions: Collection[Session], git: AttributedHistory) -> 
     if not unshown:
         return
 
-    added = git.lines_added(set(chain.from_iterable(unshown.values())))
+    shas = set(chain.from_iterable(unshown.values()))
+    added = git.lines_added(shas, is_net=True)  # an edit leaves out what moves too
     for session, calls_of in unshown.items():
         candidates = [
             _QuietCommit(sha, calls, added[sha])

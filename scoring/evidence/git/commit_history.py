@@ -285,7 +285,7 @@ class CommitHistory(TrunkHistory):
         return left
 
     def lines_added(
-        self, shas: Iterable[str], *, is_strict: bool = False
+        self, shas: Iterable[str], *, is_strict: bool = False, is_net: bool = False
     ) -> dict[str, Mapping[FileLine, int]]:
         """Return how often commits add each significant line, by SHA.
 
@@ -294,13 +294,16 @@ class CommitHistory(TrunkHistory):
         Args:
             shas: the commits.
             is_strict: whether lines that are not significant count too, as in :func:`hashes_added`.
+            is_net: whether lines that move within a file are left out.
         """
         pairs = own_changes(self._commits(dict.fromkeys(shas)))
 
         added: dict[str, Mapping[FileLine, int]] = {}
         for pair, patch in zip(pairs, self.lines.patches(pairs), strict=True):
             if patch is not None:
-                added[pair.commit] = hashes_added(patch, is_strict=is_strict)
+                added[pair.commit] = hashes_added(
+                    patch, is_strict=is_strict, is_net=is_net
+                )
         return added
 
     def sizes(self, shas: Iterable[str]) -> dict[str, ChangeSize]:

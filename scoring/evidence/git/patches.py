@@ -188,7 +188,9 @@ def lines_changed(patch: Patch, *, removed: bool = False) -> Counter[FileLine]:
     return lines
 
 
-def hashes_added(patch: Patch, *, is_strict: bool = False) -> Counter[FileLine]:
+def hashes_added(
+    patch: Patch, *, is_strict: bool = False, is_net: bool = False
+) -> Counter[FileLine]:
     """Count the significant lines that a patch adds, by path and :func:`line_hash`.
 
     Args:
@@ -196,11 +198,14 @@ def hashes_added(patch: Patch, *, is_strict: bool = False) -> Counter[FileLine]:
         is_strict: whether other lines, without blank ones, count too where a file gets more of them
             than significant ones, since code can be written in lines of two characters. All of
             them are under the hash 0.
+        is_net: whether lines that move within a file are left out.
     """
     hashes = Counter[FileLine]()
     for file in patch:
         keys = list(file.added())
         hashes.update((file.path, key >> 32) for key in keys)
+        if is_net:
+            hashes.subtract((file.path, key >> 32) for key in file.removed())
         if is_strict:
             not_blank = sum(
                 len(hunk.added) - hunk.added.count(0) for hunk in file.hunks
@@ -208,7 +213,7 @@ def hashes_added(patch: Patch, *, is_strict: bool = False) -> Counter[FileLine]:
             other = not_blank - len(keys)
             if other > len(keys):
                 hashes[file.path, 0] += other
-    return hashes
+    return +hashes
 
 
 # Reading what git prints
