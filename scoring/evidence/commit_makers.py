@@ -8,7 +8,7 @@ A commit was made by an agent in any of these cases:
 - an agent is its author or committer.
 """
 
-from collections.abc import Container, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 
 from scoring.text import trim
 
@@ -79,23 +79,29 @@ def work_of_agents(
 
 
 def _made_anew(
-    sessions: Iterable[Session], history: AttributedHistory, shas_shown: Container[str]
+    sessions: Iterable[Session],
+    history: AttributedHistory,
+    shas_shown: Mapping[str, str],
 ) -> set[str]:
     """Return the digits of commits that sessions show and git has under another SHA.
 
     That is known where one commit alone has the subject, and an author time in the call that made
-    it, as after a rebase. So also what was made in another clone may be one of this repository.
+    it, as after a rebase, and no call at that time shows the commit itself. So also what was made
+    in another clone may be one of this repository.
     """
-    digits = set()
+    known = set()
+    anew = []
     for session in sessions:
         for made in session.made:
-            if made.sha in shas_shown or not made.subject:
-                continue
             shas = history.authored_between(made.begun // NS, made.time // NS)
-            keys = [key_of(trim(history.commits[sha].subject)) for sha in shas]
-            if keys.count(made.subject) == 1:
-                digits.add(made.sha)
-    return digits
+            sha = shas_shown.get(made.sha)
+            if sha in shas:
+                known.add(sha)
+            elif not sha and made.subject:
+                keys = [key_of(trim(history.commits[sha].subject)) for sha in shas]
+                if keys.count(made.subject) == 1:
+                    anew.append((made.sha, shas[keys.index(made.subject)]))
+    return {digits for digits, sha in anew if sha not in known}
 
 
 def commits_of_agents(

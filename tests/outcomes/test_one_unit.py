@@ -654,3 +654,21 @@ def test_a_run_in_a_stash_of_an_earlier_call_is_no_verdict(
         "query", "from iterations", "--json", "--rubric", "3.1.0", *places(history)
     ).json
     assert row["tests_passed_last"] is runs or row["tests_passed_last"] == runs
+
+
+@pytest.mark.parametrize("is_shown", [True, False])
+def test_a_commit_of_a_folder_that_is_gone_is_none_here_that_another_session_shows(
+    history: History, da_score: DaScore, is_shown: bool
+) -> None:
+    """Sessions that work side by side in two repositories may give two commits one subject."""
+    session = history.session("s1")
+    writes(session, 100, 1, "src/a.py")
+    mark = history.commit(200, "Add it", files={"src/a.py": TEXT})
+    if is_shown:
+        session.commits(200, 2, mark, "Add it")
+    other = history.session("s2", "/work/gone")
+    other.edit(150, 4, "b.py")
+    other.run(200, 8, "git commit -am 'Add it'", "[main aaaaaaa] Add it\n 1 file")
+    history.commit(30 * DAY, "Later")
+    outputs = [unit["tokens"]["output"] for unit in units(history, da_score)]
+    assert (4 + 8 in outputs) is not is_shown
