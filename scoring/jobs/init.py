@@ -31,9 +31,9 @@ def settings_text(examination: Examination, settings: Settings) -> str:
     """
     top = examination.repository.top_level or examination.repository.path
     log_dir = None
-    if os.path.realpath(settings.iter_log_dir) != os.path.realpath(
-        top / DEFAULT_LOG_DIR
-    ):
+    real_log = os.path.realpath(settings.iter_log_dir)
+    # A log outside of the repository is named by an option or a variable, and by no file.
+    if real_log != os.path.realpath(top / DEFAULT_LOG_DIR) and is_inside(real_log, top):
         log_dir = _path_from_top(settings.iter_log_dir, top)
 
     trunk = examination.repository.trunk

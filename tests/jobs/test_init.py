@@ -102,3 +102,15 @@ def test_without_folders_there_is_no_such_setting(
     settings = settings_of(place)
     assert "transcript-dir" not in settings
     assert settings["transcripts"] == "auto"
+
+
+def test_a_log_outside_of_the_repository_is_in_no_settings_file(
+    place: Place, da_score: DaScore, tmp_path: Path
+) -> None:
+    """A file that names one is refused by every other command."""
+    asked = "--iter-log-dir", str(tmp_path / "elsewhere")
+    assert da_score("init", "--yes", "--no-cache", *asked).status == 0
+    assert "iter-log-dir" not in tomllib.loads(
+        (place.path / ".agents/da-score.toml").read_text()
+    )
+    assert da_score("doctor", "--no-cache").status == 0
