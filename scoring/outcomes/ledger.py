@@ -14,6 +14,7 @@ from scoring.evidence.git.checkpoint_files import name_of_branch
 from scoring.evidence.git.checkpoints import Checkpoint
 from scoring.evidence.git.facts import Landing, Trunk
 from scoring.evidence.git.repository import GitRepository
+from scoring.evidence.git.walk import Commit
 from scoring.evidence.kept_answers import AnswerStore
 from scoring.evidence.rules import Sources
 from scoring.evidence.transcripts.streams import SessionKey
@@ -35,6 +36,9 @@ from .unit_states import (
 
 _MOST_OF_A_BRANCH = 20
 """A merge that brought more commits may be of a branch on which work had landed before."""
+
+_A_REBASE = 60
+"""Seconds in which a rebase commits two commits again."""
 
 _LONGEST_BRANCH = 7 * DAY
 """Work that was committed longer before the merge may have landed on the branch before it."""
@@ -297,10 +301,10 @@ def _judge(
 
 
 def _mended_in_branch(unit: Unit, git: AttributedHistory) -> Iterator[str]:
-    """Yield the commits that undid or fixed work and came to the trunk in the merge of its branch.
+    """Yield the commits that undid or fixed work and came to the trunk with it.
 
-    That is the merge that first brought the work to another line. Yields nothing where the merge
-    brought more than :data:`_MOST_OF_A_BRANCH` commits, or came longer than
+    One rebase brought both, or the merge that first brought the work to another line. A merge does
+    not count where it brought more than :data:`_MOST_OF_A_BRANCH` commits, or came longer than
     :data:`_LONGEST_BRANCH` after the work was committed.
     """
     landing = unit.landing
@@ -311,6 +315,10 @@ def _mended_in_branch(unit: Unit, git: AttributedHistory) -> Iterator[str]:
         later.append(unit.outcome.main_fix[0])
     if not later or not landing or not landing.commit:
         return
+    for sha in later:
+        if sha in git.walk:
+            if _are_of_one_rebase(git.walk[landing.commit], git.walk[sha]):
+                yield sha
 
     graph = git.graph
     merges = graph.brought_by(landing.commit)
@@ -327,6 +335,13 @@ def _mended_in_branch(unit: Unit, git: AttributedHistory) -> Iterator[str]:
     for sha in later:
         if merge in graph.brought_by(sha):
             yield sha
+
+
+def _are_of_one_rebase(commit: Commit, later: Commit) -> bool:
+    """Return whether two commits were committed within a minute, and written longer apart."""
+    committed = abs((later.time or 0) - (commit.time or 0))
+    written = abs((later.authored or 0) - (commit.authored or 0))
+    return committed < _A_REBASE <= written
 
 
 def _badness(outcome: Outcome) -> tuple[bool, bool, int, bool]:

@@ -26,7 +26,7 @@ _OTHER_FIX = re.compile(
     r"|format\w*|styl\w+|indent\w*|white ?space|imports?|typos?|spelling|wording|grammar"
     r"|comments?|docs?|documentation|readme|changelog|test(?:s|ing)?|ci|workflows?|build|deps"
     r"|nits?|reviews?|feedback|findings?|warnings?|renam\w+|names?|merge\w*|conflicts?"
-    r"|(?<=: )(?:updat|chang|switch|migrat|convert)\w*(?= .* to ))(?!\w)",
+    r"|(?<=: )(?:(?:improv|enhanc)\w+|(?:updat|chang|switch|migrat|convert)\w*(?= .* to )))(?!\w)",
     re.IGNORECASE,
 )
 """Words by which a commit does more than fix, only tidies, or does a thing in another way."""

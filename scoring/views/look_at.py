@@ -1,6 +1,7 @@
 """The units of work that most deserve a look, each with its reason and where to look."""
 
 import importlib.util
+import re
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from typing import Literal, NamedTuple, TypeAlias, get_args
@@ -24,6 +25,9 @@ LEAST_CORRECTIONS = 3
 
 LEAST_SECONDS = 3600
 """Work that a commit reverts in less than so many seconds was a trial, and deserves no look."""
+
+_MOVES = re.compile(r"\b(?:mov(?:e[sd]?|ing)|relocat\w+|migrat\w+)\b", re.IGNORECASE)
+"""What the subject of a commit says that moves work elsewhere."""
 
 ReasonKind: TypeAlias = Literal[
     "taken_back",
@@ -247,7 +251,8 @@ def _reasons(row: WorkRow, others: _OtherWork) -> Iterator[Reason]:
         if taken.said:
             is_soon = taken.seconds < LEAST_SECONDS
             was_trial = is_soon or others.were_still_in_work(unit, taken.by)
-        if not was_trial:
+        # What moved to another repository is not gone.
+        if not was_trial and (taken.said or not _MOVES.search(taken.subject)):
             yield Reason(unit.state, undone_text(taken, unit.state), taken.by)
 
     # Tests that failed from the beginning may be broken otherwise, or need what is not there.

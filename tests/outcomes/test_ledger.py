@@ -465,6 +465,33 @@ def test_what_was_reverted_within_an_hour_is_not_looked_at(
 
 
 @cases(
+    "rebased, subject, looked_at",
+    {
+        "one rebase brought both": (True, "Notes", []),
+        "it was committed when it was written": (False, "Notes", ["reverted"]),
+        "it says that it moves it": (False, "Move the fleet to its repository", []),
+    },
+)
+def test_what_a_rebase_brought_with_the_work_or_what_moves_it_is_not_looked_at(
+    history: History, work: Work, rebased: bool, subject: str, looked_at: list[str]
+) -> None:
+    later: dict[str, Any] = {"committed": START + DAY} if rebased else {}
+    start = {"src/a.py": "start = 1\n"}
+    history.commit(10, "Start", files=start)
+    session = history.session("s1")
+    writes(session, 100, 1, "src/a.py")
+    code = {"src/a.py": "start = 1\n" + TEXT}
+    mark = history.commit(200, "Add it", files=code, **later)
+    session.commits(200, 2, mark, "Add it")
+    history.commit(7200, subject, files=start, **later)
+    history.commit(30 * DAY, "Later")
+    found = work()
+    (unit,) = (unit for unit in found["units"] if unit["subject"] == "Add it")
+    assert unit["state"] == "reverted"
+    assert [one["reason"] for one in found["look_at"]] == looked_at
+
+
+@cases(
     "who, looked_at", {"another one": ("s2", ["reverted"]), "its session": ("s1", [])}
 )
 def test_what_went_within_an_hour_without_a_word_is_looked_at_unless_its_session_took_it(
