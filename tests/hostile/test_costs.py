@@ -376,7 +376,12 @@ def _(here: Here) -> str:
 
 @reaches("scoring.evidence.harnesses.lines.MOST_LINES")
 def _(here: Here) -> str:
-    return transcript_warnings(here.folder, b"{}\n" * 3_000_000)
+    steps = here.folder / "brain/a/.system_generated/logs/transcript_full.jsonl"
+    steps.parent.mkdir(parents=True)
+    steps.write_bytes(b"\n" * 60_000_000)
+    warnings = transcript_warnings(here.folder, b"{}\n" * 3_000_000)
+    assert warnings.count("more than 1,048,576 lines") == 2
+    return warnings
 
 
 @reaches("scoring.evidence.harnesses.lines.FREE_SECONDS")
@@ -439,6 +444,11 @@ def _(here: Here) -> str:
 def _(_: Here) -> str:
     block = b" " * (1 << 20)
     return refusal(lambda: lines._document(block for _ in range(1 << 20)))
+
+
+@reaches("scoring.evidence.harnesses.lines.MOST_COMMAS")
+def _(here: Here) -> str:
+    return transcript_warnings(here.folder, b"[" + b"[]," * 20_000_000, "T-1.json")
 
 
 @reaches("scoring.evidence.harnesses.sqlite_store._COPY_LIMIT")

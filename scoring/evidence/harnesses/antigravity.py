@@ -8,7 +8,7 @@ import json
 import re
 from collections import deque
 from collections.abc import Collection
-from itertools import chain
+from itertools import chain, islice
 from pathlib import Path
 from typing import Any, NamedTuple
 from urllib.parse import unquote
@@ -28,6 +28,7 @@ from .fields import (
     value_of,
 )
 from .harness import FileNames, Harness
+from .lines import MOST_LINES
 from .protobuf import first_text, numbers_in, packed_numbers
 from .sqlite_store import Ask, opened_database
 from .tool_calls import ToolNames, ToolReader
@@ -200,12 +201,12 @@ class Antigravity(Harness):
     keys = frozenset(("step_index", "source", "type"))
 
     def lines_of(self, path: Path) -> list[bytes]:
-        """Return the steps of a conversation in their order.
+        """Return the steps of a conversation in their order, or one more than are read.
 
         Raises:
             OSError: the file of the steps cannot be read.
         """
-        return sorted(lines_in(path), key=_index_of)
+        return sorted(islice(lines_in(path), MOST_LINES + 1), key=_index_of)
 
     def shown(self, path: Path) -> PlainData:
         """Return what is stated about a conversation: ``session``, ``folder`` and ``responses``.

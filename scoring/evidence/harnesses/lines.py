@@ -35,6 +35,9 @@ LINE_LIMIT = 16 << 20
 MOST_LINES = 1 << 20
 """How many lines one transcript may have."""
 
+MOST_COMMAS = 5_000_000
+"""How many commas a document may have: each may part values, which take far more memory."""
+
 FREE_SECONDS = 20.0
 """How many seconds of processor time any transcript may take to read, whatever its size."""
 
@@ -351,12 +354,18 @@ def _head(data: Iterable[bytes]) -> bytes:
 
 
 def _document(data: Iterable[bytes]) -> bytes:
-    """Return data as one text. Raises OSError where it is over :data:`DOCUMENT_LIMIT` bytes."""
+    """Return data as one text.
+
+    Raises:
+        OSError: it has over :data:`DOCUMENT_LIMIT` bytes, or :data:`MOST_COMMAS` commas.
+    """
     text = bytearray()
     for chunk in data:
         text += chunk
         if len(text) > DOCUMENT_LIMIT:
             raise OSError(errno.EFBIG, f"a document over {DOCUMENT_LIMIT >> 20} MiB")
+    if text.count(b",") > MOST_COMMAS:
+        raise OSError(errno.EFBIG, f"a document with more than {MOST_COMMAS:,} commas")
     return bytes(text)
 
 
