@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
 from msgspec import field
 from msgspec.structs import replace
 
-from rubric import Rubric, default_rubric
+from rubric import Rubric, default_rubric, rubric_versions
 
 from .errors import (
     GitError,
@@ -336,9 +336,12 @@ class LogView(Frozen):
         asked = self.rubric.version
         if self.says_other_rubrics and sidecar.rubric_version != asked:
             version = sidecar.rubric_version or "unknown"
+            advice = "score it again with 'da-score run'"
+            if version in rubric_versions():
+                advice = f"give --rubric {version}, or {advice}"
             warn(
                 f"iteration {number}: its score is of rubric {version}, and all else is read under "
-                f"{asked}; give --rubric {version}, or score it again with 'da-score run'"
+                f"{asked}; {advice}"
             )
         provenance = None
         if iteration.provenance:

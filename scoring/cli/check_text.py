@@ -47,8 +47,8 @@ def _totals(verdict: Verdict) -> Iterator[str]:
 
     failed = sum(bool(iteration.failures) for iteration in verdict.iterations)
     log_fails = any(failure.whole != THE_WORK for failure in verdict.whole)
-    looks_at_log = verdict.on_entries or failed or log_fails
-    if looks_at_log and (verdict.iterations or not verdict.looked_at):
+    looks_at_log = verdict.on_entries and (verdict.iterations or not verdict.looked_at)
+    if looks_at_log or failed or log_fails:
         count = len(verdict.iterations)
         yield f"the gates on entries hold for {count - failed} of {count} iterations"
         if log_fails:

@@ -85,6 +85,18 @@ class TestWholeLog:
         assert f"iteration 1-9: {NOTE}" in da_score(*command).err
         assert NOTE not in da_score(*command, "--rubric", KEPT).err
 
+    def test_no_rubric_is_advised_that_is_not_here(
+        self, kept: Path, da_score: DaScore
+    ) -> None:
+        for path in kept.rglob("iter-*.score.yaml"):
+            text = path.read_text("utf-8")
+            path.write_text(
+                text.replace(f"rubric_version: {KEPT}", "rubric_version: 9"), "utf-8"
+            )
+        found = da_score("label", "agreement")
+        assert "its score is of rubric 9, and all else" in found.err
+        assert f"under {ASKED}; score it again with 'da-score run'" in found.err
+
     def test_the_report_names_the_rubric_of_its_scores(self, da_score: DaScore) -> None:
         page = da_score("report", "--terminal").out
         assert f"\nEvidence scores under rubric {KEPT}: not known yet if that" in page
