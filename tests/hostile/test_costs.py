@@ -451,6 +451,20 @@ def _(here: Here) -> str:
     return transcript_warnings(here.folder, b"[" + b"[]," * 20_000_000, "T-1.json")
 
 
+@reaches("scoring.evidence.harnesses.opencode._MESSAGE_LIMIT")
+def _(here: Here) -> str:
+    storage = here.folder / "storage"
+    parts = storage / "part/m"
+    for folder in (parts, storage / "message/ses_1", storage / "session/p"):
+        folder.mkdir(parents=True)
+    (storage / "message/ses_1/m.json").write_text("{}")
+    (storage / "session/p/ses_1.json").write_text('{"id": "ses_1"}')
+    for number in range(20):
+        text = b'{"type": "text", "text": "' + b"a" * (20 << 20) + b'"}'
+        (parts / f"{number}.json").write_bytes(text)
+    return transcript_warnings(here.folder, b"{}")
+
+
 @reaches("scoring.evidence.harnesses.sqlite_store._COPY_LIMIT")
 def _(here: Here) -> str:
     with contextlib.closing(sqlite3.connect(here.folder / "a.db")) as database:
