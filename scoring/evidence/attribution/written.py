@@ -1,6 +1,7 @@
 """Lines that agents wrote, as hashes, and the least share of a commit: ``docs/EVIDENCE.md``."""
 
 import posixpath
+import re
 from array import array
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
@@ -37,6 +38,9 @@ LEAST_LINES = 3
 # as it was written.
 _LEAST_WORDS = 5
 _MOST_OF_WORDS = 0.8
+
+_BELOW_REPOSITORY = re.compile(r"(?:/\.\w+)?/\.?worktrees/[^/]+$")
+"""The end of the path of a work tree that is below its repository."""
 
 
 def written_lines(
@@ -140,12 +144,18 @@ def _by_file(
 
 
 def _is_file(name: str, written_file: WrittenFile) -> bool:
-    """Return whether a written file has a name in a repository that the session's folder is in."""
+    """Return whether a written file has a name in a repository that the session's folder is in.
+
+    A folder in ``.worktrees``, ``worktrees`` or ``.claude/worktrees`` of a repository is a work
+    tree of it, which may be gone by now.
+    """
     if written_file.path == name:
         return True
     whole = written_file.whole_path
     root = whole.removesuffix(f"/{name}")
-    return whole != root and f"{written_file.folder}/".startswith(f"{root}/")
+    repository = _BELOW_REPOSITORY.sub("", root)
+    folder = f"{written_file.folder}/"
+    return whole != root and folder.startswith((f"{root}/", f"{repository}/"))
 
 
 def possible_names(file: WrittenFile) -> set[str]:
