@@ -20,6 +20,8 @@ from helpers.meetings import record as meeting_record
 from scoring.errors import DaScoreError
 from scoring.evidence.attribution.artifact_writes import may_be_written
 from scoring.evidence.attribution.commits_by_lines import add_quiet_commits
+from scoring.evidence.attribution.session_trees import Cut, SessionPart, Tree
+from scoring.evidence.attribution.unseen_edits import sole_editors
 from scoring.evidence.commands.objective_flags import (
     command_flags,
     is_test_command,
@@ -43,9 +45,9 @@ from scoring.evidence.harnesses.readers import HARNESSES
 from scoring.evidence.labels import labels_in
 from scoring.evidence.reference.transcripts import read_exactly
 from scoring.evidence.scopes import path_scope
-from scoring.evidence.transcripts.events import LinesWritten, WorkCall
+from scoring.evidence.transcripts.events import Call, LinesWritten, WorkCall
 from scoring.evidence.transcripts.facts import NS, timestamp_ns
-from scoring.evidence.transcripts.streams import File, sessions_of
+from scoring.evidence.transcripts.streams import File, Session, sessions_of
 from scoring.evidence.transcripts.transcript_events import (
     LineSpan,
     TranscriptEvents,
@@ -460,8 +462,32 @@ class History(NamedTuple):
             if first <= commit.authored <= last
         ]
 
-    def lines_added(self, shas: Collection[str]) -> dict[str, dict[FileLine, int]]:
+    def lines_added(
+        self, shas: Collection[str], *, is_net: bool
+    ) -> dict[str, dict[FileLine, int]]:
+        assert is_net
         return {sha: self.added[sha] for sha in shas}
+
+
+def events_of_one_session(lines: int) -> TranscriptEvents:
+    """Return the events of a transcript with a line every five seconds, none of them so far."""
+    began = 1_700_000_000
+    events = TranscriptEvents()
+    events.spans = [LineSpan(cwd="/work", session="s")]
+    events.covers = [list(range(lines))]
+    events.lines = [
+        TranscriptLine(number, (began + 5 * number) * NS, number + 1)
+        for number in range(lines)
+    ]
+    return events
+
+
+def session_of(events: TranscriptEvents) -> Session:
+    """Return the session of a transcript, of which all lines are work here."""
+    file = File(TranscriptFile("s", True), HARNESSES[0], events)
+    file.here = bytearray(b"\1" * len(events.lines))
+    (session,) = sessions_of([file]).values()
+    return session
 
 
 def commit_after_each_edit(path: str, count: int) -> None:
@@ -482,20 +508,11 @@ def commit_after_each_edit(path: str, count: int) -> None:
         history.commits[sha] = commit
         history.added[sha] = {(path.format(number), one): 1 for one in hashes}
 
-    events = TranscriptEvents()
-    events.spans = [LineSpan(cwd="/work", session="s")]
-    events.covers = [list(range(2 * count))]
-    events.lines = [
-        TranscriptLine(number, (began + 5 * number) * NS, number + 1)
-        for number in range(2 * count)
-    ]
+    events = events_of_one_session(2 * count)
     events.texts = [path.format(number) for number in range(count)]
     events.put(LinesWritten, edits)
     events.put(WorkCall, calls)
-
-    file = File(TranscriptFile("s", True), HARNESSES[0], events)
-    file.here = bytearray(b"\1" * len(events.lines))
-    (session,) = sessions_of([file]).values()
+    session = session_of(events)
     add_quiet_commits([session], cast("AttributedHistory", history))
     assert len(session.made) == count
 
@@ -511,5 +528,25 @@ def commit_after_each_edit(path: str, count: int) -> None:
 def test_time_grows_with_the_commits_after_edits(path: str) -> None:
     def work(text: str) -> None:
         commit_after_each_edit(path, len(text) // 64)
+
+    assert not over_linear(work, lambda size: "x" * size)
+
+
+def test_time_grows_with_the_parts_without_edits() -> None:
+    def work(text: str) -> None:
+        count = len(text) // 32
+        events = events_of_one_session(count)
+        events.put(
+            Call, [Call(0, number, id=number, shows=0) for number in range(count)]
+        )
+        session = session_of(events)
+        (file,) = session.files
+        tree = Tree([session], file.times, file.ids, bytes(count), [file], frozenset())
+        ends = range(1, count, 20)
+        parts = [
+            SessionPart(tree, end - 1, end, Cut(end, place))
+            for place, end in enumerate(ends)
+        ]
+        assert sole_editors(parts) == parts
 
     assert not over_linear(work, lambda size: "x" * size)

@@ -2,31 +2,54 @@
 
 from collections import Counter
 from collections.abc import Iterable
+from typing import NamedTuple
 
 from scoring.evidence.transcripts.events import Call, ChatText
 
-from .session_trees import SessionPart
+from .session_trees import SessionPart, Tree
+
+
+class _Shown(NamedTuple):
+    """The positions in a tree, ascending, at which lines show that an agent did something.
+
+    Attributes:
+        own_calls: calls of a session itself.
+        others: calls of sub-agents in its transcript, and what agents said.
+    """
+
+    own_calls: list[int]
+    others: list[int]
 
 
 def sole_editors(parts: Iterable[SessionPart]) -> list[SessionPart]:
     """Return the parts that may have edits, of those before one commit only where one part may.
 
-    No edit is seen in any of the parts.
+    A part may where it shows a call of its session itself, or nothing that an agent did. No edit is
+    seen in any of the parts.
     """
-    editors = [part for part in parts if _may_have_edited(part)]
+    shown: dict[Tree, _Shown] = {}
+    editors = []
+    for part in parts:
+        if part.tree not in shown:
+            shown[part.tree] = _shown(part.tree)
+        of_tree = shown[part.tree]
+        if part.inside(of_tree.own_calls) or not part.inside(of_tree.others):
+            editors.append(part)
+
     counts = Counter(part.place for part in editors)
     return [part for part in editors if counts[part.place] == 1]
 
 
-def _may_have_edited(part: SessionPart) -> bool:
-    """Return whether a part shows a call of its session itself, or nothing that an agent did."""
-    lines = set(part.lines)
-    seen = set()
-    for session in part.tree.sessions:
+def _shown(tree: Tree) -> _Shown:
+    """Return what the lines of a tree show."""
+    position_of = {line: position for position, line in enumerate(tree.lines)}
+    shown = _Shown([], [])
+    for session in tree.sessions:
         for file, index, call in session.events(Call):
-            if file.ids[index] in lines:
-                seen.add(not file.agent(call.span))
+            positions = shown.others if file.agent(call.span) else shown.own_calls
+            if file.ids[index] in position_of:
+                positions.append(position_of[file.ids[index]])
         for file, index, text in session.events(ChatText):
-            if file.ids[index] in lines and not text.by_user:
-                seen.add(False)
-    return seen != {False}
+            if file.ids[index] in position_of and not text.by_user:
+                shown.others.append(position_of[file.ids[index]])
+    return _Shown(sorted(shown.own_calls), sorted(shown.others))
