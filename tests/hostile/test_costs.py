@@ -49,7 +49,7 @@ from scoring.evidence.git.kept_objects import object_stamps
 from scoring.evidence.git.line_history import LineHistory
 from scoring.evidence.git.patches import FilePatch, line_key
 from scoring.evidence.git.repository import GitRepository
-from scoring.evidence.harnesses import discovery, lines
+from scoring.evidence.harnesses import discovery, json_reader, lines
 from scoring.evidence.harnesses.sqlite_store import opened_database
 from scoring.evidence.labels import Judgement
 from scoring.evidence.rules import ATTRIBUTED, Sources
@@ -443,15 +443,15 @@ def _(here: Here) -> str:
 @reaches("scoring.evidence.harnesses.json_reader.DOCUMENT_LIMIT")
 def _(_: Here) -> str:
     block = b" " * (1 << 20)
-    return refusal(lambda: lines._document(block for _ in range(1 << 20)))
+    return refusal(lambda: json_reader.document_of(block for _ in range(1 << 20)))
 
 
-@reaches("scoring.evidence.harnesses.lines.MOST_COMMAS")
+@reaches("scoring.evidence.harnesses.fields.MOST_COMMAS")
 def _(here: Here) -> str:
     return transcript_warnings(here.folder, b"[" + b"[]," * 20_000_000, "T-1.json")
 
 
-@reaches("scoring.evidence.harnesses.opencode._MESSAGE_LIMIT")
+@reaches("scoring.evidence.harnesses.fields.MESSAGE_LIMIT")
 def _(here: Here) -> str:
     storage = here.folder / "storage"
     parts = storage / "part/m"

@@ -5,7 +5,9 @@ A path names a field, and fields in it after dots: ``message.content``. The path
 itself.
 """
 
+import errno
 import json
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Annotated, Any, NamedTuple, TypeAlias
 
@@ -27,6 +29,12 @@ RawField: TypeAlias = msgspec.Raw | UnsetType
 
 BROKEN = (msgspec.MsgspecError, ValueError, RecursionError)
 """What decoding raises: for broken JSON, for another type, and for what is nested too deep."""
+
+MESSAGE_LIMIT = 64 << 20
+"""How many bytes the parts of a message may have together."""
+
+MOST_COMMAS = 5_000_000
+"""How many commas a document may have: each may part values, which take far more memory."""
 
 _FILE_LIMIT = 1 << 20
 """How many bytes of a JSON file are read where the caller does not say."""
@@ -82,6 +90,36 @@ def value_in(path: Path, limit: int = _FILE_LIMIT) -> Any:
         return value_of(read_file(path, limit))
     except InputError:
         return None
+
+
+def values_in_parts(parts: Iterable[bytes]) -> list[Any]:
+    """Return what the parts of a message hold.
+
+    Raises:
+        OSError: together they are larger than :data:`MESSAGE_LIMIT`, or have too many commas.
+    """
+    size = 0
+    commas = 0
+    values = []
+    for part in parts:
+        size += len(part)
+        commas += part.count(b",")
+        if size > MESSAGE_LIMIT or commas > MOST_COMMAS:
+            raise OSError(
+                errno.EFBIG,
+                f"a message over {MESSAGE_LIMIT >> 20} MiB, or of more than"
+                f" {MOST_COMMAS:,} commas",
+            )
+        values.append(value_of(part))
+    return values
+
+
+def text_of_part(path: Path) -> bytes:
+    """Return the text of a file, or b"" where it is too large or cannot be read."""
+    try:
+        return read_file(path, MESSAGE_LIMIT)
+    except InputError:
+        return b""
 
 
 def keys_of(line: bytes) -> frozenset[str]:

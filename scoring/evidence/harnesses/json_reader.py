@@ -1,6 +1,8 @@
 """The base of all readers: JSON values, a line each, become the events of a transcript."""
 
+import errno
 from collections import Counter, defaultdict
+from collections.abc import Iterable
 from typing import Any, ClassVar
 
 import msgspec
@@ -8,7 +10,7 @@ import msgspec
 from scoring.evidence.transcripts.events import Event
 from scoring.evidence.transcripts.transcript_events import TranscriptEvents
 
-from .fields import BROKEN, decoded, is_too_deep
+from .fields import BROKEN, MOST_COMMAS, decoded, is_too_deep
 
 DOCUMENT_LIMIT = 256 << 20
 """The longest document that is read, in bytes."""
@@ -110,3 +112,19 @@ class JsonReader:
     def skip(self, reason: str) -> None:
         """Note that a line, or a part of one, was skipped for a reason."""
         self.skipped[reason] += 1
+
+
+def document_of(data: Iterable[bytes]) -> bytes:
+    """Return data as one text.
+
+    Raises:
+        OSError: it has over :data:`DOCUMENT_LIMIT` bytes, or :data:`MOST_COMMAS` commas.
+    """
+    text = bytearray()
+    for chunk in data:
+        text += chunk
+        if len(text) > DOCUMENT_LIMIT:
+            raise OSError(errno.EFBIG, f"a document over {DOCUMENT_LIMIT >> 20} MiB")
+    if text.count(b",") > MOST_COMMAS:
+        raise OSError(errno.EFBIG, f"a document with more than {MOST_COMMAS:,} commas")
+    return bytes(text)

@@ -26,6 +26,7 @@ from .json_reader import (
     NOT_JSON,
     TOO_LONG,
     JsonReader,
+    document_of,
 )
 from .unread import NOT_KNOWN
 
@@ -34,9 +35,6 @@ LINE_LIMIT = 16 << 20
 
 MOST_LINES = 1 << 20
 """How many lines one transcript may have."""
-
-MOST_COMMAS = 5_000_000
-"""How many commas a document may have: each may part values, which take far more memory."""
 
 FREE_SECONDS = 20.0
 """How many seconds of processor time any transcript may take to read, whatever its size."""
@@ -228,7 +226,7 @@ def read_whole(fd: int, transcript: TranscriptFile, lines: Lines) -> EventsByHar
         decompressed(fd) if transcript.compressed else chunks(fd, os.fstat(fd).st_size)
     )
     if transcript.kind == "document":
-        lines.document(_document(data))
+        lines.document(document_of(data))
     else:
         _read_lines(data, 0, lines)
     return lines.events()
@@ -289,7 +287,7 @@ def _read_part(part: Iterator[bytes], start: int, lines: Lines) -> int:
     is_one_line = not (rest + more).strip()
     is_document = is_one_line and lines.document_writer(opening) is not None
     if is_document or opening.rstrip() in (b"{", b"["):
-        text = _document(data)
+        text = document_of(data)
         lines.document(text)
         return start + len(text)
 
@@ -351,22 +349,6 @@ def _head(data: Iterable[bytes]) -> bytes:
             break
         has_text = has_text or not piece.isspace()
     return bytes(head)
-
-
-def _document(data: Iterable[bytes]) -> bytes:
-    """Return data as one text.
-
-    Raises:
-        OSError: it has over :data:`DOCUMENT_LIMIT` bytes, or :data:`MOST_COMMAS` commas.
-    """
-    text = bytearray()
-    for chunk in data:
-        text += chunk
-        if len(text) > DOCUMENT_LIMIT:
-            raise OSError(errno.EFBIG, f"a document over {DOCUMENT_LIMIT >> 20} MiB")
-    if text.count(b",") > MOST_COMMAS:
-        raise OSError(errno.EFBIG, f"a document with more than {MOST_COMMAS:,} commas")
-    return bytes(text)
 
 
 def _read_lines(data: Iterable[bytes], start: int, lines: Lines) -> int:

@@ -3,20 +3,18 @@
 ``docs/EVIDENCE.md``, "What each harness writes", has the form of a session.
 """
 
-import errno
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import chain
 from pathlib import Path
 from typing import Any
 
-from scoring.errors import InputError
 from scoring.evidence.transcripts.transcript_events import LineSpan
-from scoring.files import read_file
 from scoring.frozen import PlainData
 
 from .event_reader import encoded
 from .fields import (
+    MESSAGE_LIMIT,
     TokenFields,
     Tokens,
     count_in,
@@ -28,8 +26,10 @@ from .fields import (
     milliseconds,
     parts_in,
     text_in,
+    text_of_part,
     value_in,
     value_of,
+    values_in_parts,
 )
 from .harness import (
     FileNames,
@@ -39,7 +39,6 @@ from .harness import (
     home_named,
 )
 from .json_reader import OTHER_TYPE
-from .lines import MOST_COMMAS
 from .sqlite_store import Ask, opened_database
 from .tool_calls import ToolNames, ToolReader, names
 
@@ -63,9 +62,6 @@ SELECT id, CAST(data AS BLOB) FROM message WHERE session_id = ? ORDER BY time_cr
 _PARTS = """
 SELECT CAST(data AS BLOB) FROM part WHERE +session_id = ? AND message_id = ? ORDER BY id
 """
-
-_MESSAGE_LIMIT = 64 << 20
-"""How many bytes the parts of a message may have together."""
 
 _NEWER_TABLE = "session_v2"
 """The table that only newer versions have, and the key of a line that names it."""
@@ -336,16 +332,16 @@ def _messages(session: Path) -> dict[Path, list[Path]]:
 
 def _lines_of_files(session: Path) -> Iterator[Any]:
     """Yield the head of a session that is kept in files, and then its messages by time."""
-    yield {"info": value_in(session, _MESSAGE_LIMIT), "messages": []}
+    yield {"info": value_in(session, MESSAGE_LIMIT), "messages": []}
 
     part_files = _messages(session)
-    infos = {file: value_in(file, _MESSAGE_LIMIT) for file in part_files}
+    infos = {file: value_in(file, MESSAGE_LIMIT) for file in part_files}
 
     def time_of(file: Path) -> int:
         return milliseconds(infos[file], "time.created") or 0
 
     for file in sorted(part_files, key=time_of):
-        parts = _values_of(map(_text_of_file, part_files[file]))
+        parts = values_in_parts(map(text_of_part, part_files[file]))
         yield {"info": infos[file], "id": file.stem, "parts": parts}
 
 
@@ -382,35 +378,5 @@ def _messages_in(ask: Ask, session: object) -> Iterator[Any]:
         session: the id of the session.
     """
     for name, data in ask(_MESSAGES, (session,)):
-        parts = _values_of(part or b"" for (part,) in ask(_PARTS, (session, name)))
+        parts = values_in_parts(part or b"" for (part,) in ask(_PARTS, (session, name)))
         yield {"info": value_of(data or b""), "id": name, "parts": parts}
-
-
-def _values_of(parts: Iterable[bytes]) -> list[Any]:
-    """Return what the parts of a message hold.
-
-    Raises:
-        OSError: together they are larger than :data:`_MESSAGE_LIMIT`, or have too many commas.
-    """
-    size = 0
-    commas = 0
-    values = []
-    for part in parts:
-        size += len(part)
-        commas += part.count(b",")
-        if size > _MESSAGE_LIMIT or commas > MOST_COMMAS:
-            raise OSError(
-                errno.EFBIG,
-                f"a message over {_MESSAGE_LIMIT >> 20} MiB, or of more than"
-                f" {MOST_COMMAS:,} commas",
-            )
-        values.append(value_of(part))
-    return values
-
-
-def _text_of_file(path: Path) -> bytes:
-    """Return the text of a file, or b"" where it is too large or cannot be read."""
-    try:
-        return read_file(path, _MESSAGE_LIMIT)
-    except InputError:
-        return b""
