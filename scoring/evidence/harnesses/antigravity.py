@@ -201,12 +201,15 @@ class Antigravity(Harness):
     keys = frozenset(("step_index", "source", "type"))
 
     def lines_of(self, path: Path) -> list[bytes]:
-        """Return the steps of a conversation in their order, or one more than are read.
+        """Return the steps of a conversation in their order, or more than are read, in any order.
 
         Raises:
             OSError: the file of the steps cannot be read.
         """
-        return sorted(islice(lines_in(path), MOST_LINES + 1), key=_index_of)
+        steps = list(islice(lines_in(path), MOST_LINES + 1))
+        if len(steps) <= MOST_LINES:
+            steps.sort(key=_index_of)
+        return steps
 
     def shown(self, path: Path) -> PlainData:
         """Return what is stated about a conversation: ``session``, ``folder`` and ``responses``.
