@@ -146,16 +146,18 @@ def _by_file(
 def _is_file(name: str, written_file: WrittenFile) -> bool:
     """Return whether a written file has a name in a repository that the session's folder is in.
 
-    A folder in ``.worktrees``, ``worktrees`` or ``.claude/worktrees`` of a repository is a work
-    tree of it, which may be gone by now.
+    A folder in ``.worktrees``, ``worktrees`` or ``.claude/worktrees`` of a session's folder is a
+    work tree of its repository, which may be gone by now.
     """
     if written_file.path == name:
         return True
     whole = written_file.whole_path
     root = whole.removesuffix(f"/{name}")
     repository = _BELOW_REPOSITORY.sub("", root)
-    folder = f"{written_file.folder}/"
-    return whole != root and folder.startswith((f"{root}/", f"{repository}/"))
+    folder = written_file.folder
+    return whole != root and (
+        folder == repository or f"{folder}/".startswith(f"{root}/")
+    )
 
 
 def possible_names(file: WrittenFile) -> set[str]:

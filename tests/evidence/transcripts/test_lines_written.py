@@ -279,6 +279,7 @@ def test_readers_note_the_lines_that_are_written(
         "in a work tree below it": ("/me/app/.worktrees/w/src/a.py", "/me/app", 0.6),
         "in one of Claude": ("/me/app/.claude/worktrees/w/src/a.py", "/me/app", 0.6),
         "in a work tree of another": ("/me/b/.worktrees/w/src/a.py", "/me/app", None),
+        "beside it, of any": ("/me/worktrees/w/src/a.py", "/me/app", None),
         "deeper in a work tree": ("/me/app/.worktrees/w/b/src/a.py", "/me/app", None),
         "another file": ("/me/app/src/b.py", "/me/app", None),
         "of Windows": ("D:/app/src/a.py", "D:/app", 0.6),
