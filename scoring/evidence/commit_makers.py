@@ -62,7 +62,7 @@ def work_of_agents(
     sessions = read.sessions.values()
     if not sources.trusted:  # else only commits count that a command printed
         add_stored_commits(sessions, history)
-        add_quiet_commits(sessions, history)
+        add_quiet_commits(sessions, history, read.work_trees)
     shas_shown = history.repository.resolve_digits(commits_shown(sessions))
     shas_shown.update({sha: sha for sha in shas_shown.values()})
 

@@ -54,6 +54,7 @@ from scoring.evidence.transcripts.transcript_events import (
     TranscriptLine,
 )
 from scoring.evidence.transcripts.transcript_files import TranscriptFile
+from scoring.evidence.transcripts.work_trees import WorkTrees
 from scoring.jobs.derive import _COMMIT_LINE
 from scoring.jobs.entries import task_of
 from scoring.jobs.hook_input import parse_hook_input
@@ -513,7 +514,8 @@ def commit_after_each_edit(path: str, count: int) -> None:
     events.put(LinesWritten, edits)
     events.put(WorkCall, calls)
     session = session_of(events)
-    add_quiet_commits([session], cast("AttributedHistory", history))
+    trees = cast("WorkTrees", SimpleNamespace(is_in_another=lambda _: False))
+    add_quiet_commits([session], cast("AttributedHistory", history), trees)
     assert len(session.made) == count
 
 

@@ -174,6 +174,20 @@ class TestQuietCommits:
         kinds = ["commit", "rest"] if len(outputs) > 1 else ["rest"]
         assert [unit["kind"] for unit in found] == kinds
 
+    @pytest.mark.parametrize("is_another", [True, False])
+    def test_a_call_makes_no_commit_of_lines_that_it_wrote_in_another_repository(
+        self, history: History, da_score: DaScore, is_another: bool
+    ) -> None:
+        """A folder that is gone, as in a container, may have been one of this repository."""
+        place = history.other if is_another else "/work/gone"
+        session = history.session("s1", place)
+        writes(session, 200, 1, "src/a.py")
+        history.commit(200, "By hand", files={"src/a.py": TEXT})
+        history.commit(30 * DAY, "Later")
+        assert len(units(history, da_score)) == (0 if is_another else 1)
+        said = da_score("derive", "--dry-run", *places(history)).out
+        assert ("By hand" in said) is not is_another
+
     @cases(
         "second, ends",
         {

@@ -30,6 +30,7 @@ from scoring.evidence.transcripts.streams import (
     SessionCommit,
     commits_shown,
 )
+from scoring.evidence.transcripts.work_trees import WorkTrees
 from scoring.evidence.transcripts.working_calls import calls_that_work
 from scoring.text import composed, trim
 
@@ -227,20 +228,24 @@ def _commit_with(
     return max(parts, key=parts.__getitem__)
 
 
-def add_quiet_commits(sessions: Collection[Session], git: AttributedHistory) -> None:
+def add_quiet_commits(
+    sessions: Collection[Session], git: AttributedHistory, trees: WorkTrees
+) -> None:
     """Add to sessions the commits that their calls made and did not print.
 
     A commit counts as made by a call in either case:
 
     - no session shows it, its author time is between the call and its result (in whole seconds), it
       adds at least three significant lines, and the session wrote at least 0.9 of these up to the
-      result. Any call that edits or runs something may have made such a commit, as by a hook;
+      result. Any call that edits or runs something may have made such a commit, as by a hook, but
+      what it wrote in another repository does not count then;
     - the call makes commits, the call or the next command shows its SHA, and its committer time is
       between the call and its result.
 
     Args:
         sessions: all sessions. Their ``made`` stays sorted by time.
         git: the history of the repository.
+        trees: the work trees of the repository.
     """
     quiet: list[tuple[Session, SessionCommit]] = []
     for session in sessions:
@@ -272,7 +277,7 @@ def add_quiet_commits(sessions: Collection[Session], git: AttributedHistory) -> 
             for sha, calls in calls_of.items()
             if sum(added.get(sha, {}).values()) >= LEAST_LINES
         ]
-        for sha, call in _calls_that_made(session, candidates).items():
+        for sha, call in _calls_that_made(session, candidates, trees).items():
             session.made.append(_commit_of(call, git.commits[sha]))
 
     for session in unshown:
@@ -349,7 +354,7 @@ class _QuietCommit(NamedTuple):
 
 
 def _calls_that_made(
-    session: Session, candidates: Collection[_QuietCommit]
+    session: Session, candidates: Collection[_QuietCommit], trees: WorkTrees
 ) -> dict[str, SessionCommit]:
     """Return the calls of a session that made commits, by the SHA of the commit.
 
@@ -364,6 +369,8 @@ def _calls_that_made(
     names = {name for commit in candidates for name, _ in commit.added}
     changes = _changes_by_time(session, names)
     files_of = _files_by_name((change.file for change in changes), names)
+    # a checkpoint's session may have worked in another clone
+    is_recorded = any(file.checkpoint for file in session.files)
 
     call_of: dict[str, SessionCommit] = {}
     left: dict[WrittenFile, Counter[int]] = {}
@@ -376,6 +383,12 @@ def _calls_that_made(
 
         if commit.sha not in call_of:
             written = _lines_of_commit_in(left, commit.added, files_of)
+            if not call.folder and not is_recorded:  # no command that makes commits
+                written = {
+                    file: hashes
+                    for file, hashes in written.items()
+                    if not trees.is_in_another(posixpath.dirname(file.whole_path))
+                }
             if (least_share(commit.added, [written]) or 0) >= SAME_PATCH:
                 call_of[commit.sha] = call
     return call_of
