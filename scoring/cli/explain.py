@@ -136,10 +136,11 @@ def _print_unit(text: str, settings: Settings, no_entry: NotFoundError) -> None:
     Args:
         text: what the user named the unit by.
         settings: the settings.
-        no_entry: the error that is raised if the text names neither a unit nor a commit.
+        no_entry: the error that is raised if the text names neither a unit nor a commit. A commit
+            of no unit is answered, with status 1.
 
     Raises:
-        NotFoundError: no unit has that name.
+        NotFoundError: no unit and no commit has that name.
     """
     # An iteration needs none of this.
     from scoring.evidence.git.repository import GitRepository
@@ -156,11 +157,10 @@ def _print_unit(text: str, settings: Settings, no_entry: NotFoundError) -> None:
     if unit is None:
         if sha is None:
             raise no_entry
-        name = short(sha)
-        raise NotFoundError(
-            f"commit {name}: no entry names it, and no session here shows that an agent wrote it; "
-            f"da-score log entry new --commit {name} writes an entry"
-        )
+        # a merge, or what became another commit, may have work of agents all the same
+        known = f"No agent is known to have taken part in {short(sha)}"
+        reply(settings, None, [f"{known}; da-score work lists the work of agents."])
+        click.get_current_context().exit(1)
 
     rows = work_rows(work.units, settings.store_dir)
     row = rows[work.units.index(unit)]

@@ -80,7 +80,7 @@ def _found_values(examination: Examination, top: Path) -> dict[str, str]:
     log_dir = _path_from_top(log.path, top)
     found_log = f"Found at {log_dir}: {counted(log.iterations, 'iteration')}"
     if log.problem:
-        found_log = f"There is none at {log_dir} yet"
+        found_log = f"There was none at {log_dir} when this was written"
 
     trunk = examination.repository.trunk
     if trunk is None:
@@ -91,13 +91,16 @@ def _found_values(examination: Examination, top: Path) -> dict[str, str]:
         found_trunk = f"None was found: {trunk.how}"
 
     files = examination.transcripts.files
+    missing = len(examination.transcripts.checkpoints.missing)
     found_transcripts = "None were found"
-    if files:
+    if len(files) > missing:
         counted_files = sum(not file.left_out for file in files)
         found_transcripts = (
-            f"{counted_files} of {len(files)} transcripts found"
+            f"{counted_files} of {len(files) - missing} transcripts found"
             " are of work in this repository"
         )
+    if missing:
+        found_transcripts += f"; {missing} more of checkpoints are not in this clone"
 
     return {
         "claims": claims,

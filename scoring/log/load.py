@@ -146,9 +146,10 @@ def load_log_for(
         if strict and records:
             other = newest_version("attributed")
             texts[-1] += (
-                f"; rubric {strict[0]} stops there as the reference does. Mend that, or leave it "
-                f"out: --rubric {other} scores the other {len(records)} and ends with status 1, "
-                f'as does rubric = "{other}" in {SETTINGS_FILE}'
+                f"; rubric {strict[0]} stops there as the reference does. Mend that, or move each "
+                f"broken file out of the folder to score the rest by the same rubric; or leave it "
+                f"out: --rubric {other}, which counts no claims, scores the other {len(records)} "
+                f'and ends with status 1, as does rubric = "{other}" in {SETTINGS_FILE}'
             )
         raise LogError(*texts) from faults[0]
     return Records(records[iteration] for iteration in sorted(records))

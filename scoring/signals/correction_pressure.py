@@ -102,6 +102,8 @@ def _observed_value(facts: IterationFacts, observed: Observed) -> SignalValue:
     kinds = _seen_in_words(seen)
     if kinds:
         detail += f"; observed: {', '.join(kinds)}"
+    if seen.interrupts + seen.rejections + (seen.words or 0) > seen.corrections:
+        detail += " (what comes together counts once)"
     detail += attribution(observed)
     return present_signal(value.sub_score, detail, fact=_failed_calls(facts))
 

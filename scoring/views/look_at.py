@@ -53,6 +53,11 @@ The condition is "" where no column shows the kind.
 """
 
 
+NOTHING_JUDGED = (
+    "Nothing could be looked at: no session is here, and no work can be judged."
+)
+"""Stands where no unit could have a reason, in place of the words that none has one."""
+
 _UNITS = "select unit, cost, subject from work"
 """What a query that lists units begins with."""
 
@@ -313,6 +318,11 @@ _COLUMNS = (
 )
 
 
+def nothing_was_judged(rows: WorkRows) -> bool:
+    """Return whether no work has a session here, and none has been judged."""
+    return not any(row.unit.sessions or row.unit.defective is not None for row in rows)
+
+
 def look_at_page(rows: WorkRows) -> Page:
     """Yield the units that most deserve a look, and how many there are of each kind of trouble."""
     worst = look_at(rows)
@@ -332,11 +342,11 @@ def look_at_page(rows: WorkRows) -> Page:
             elif importlib.util.find_spec("duckdb"):
                 command = f': da-score query "{_UNITS} where {condition}"'
             else:  # there is no query
-                command = f": in da-score export --tables work, where {condition}"
+                command = f": rows with {condition} in da-score export --tables work"
             others.append(f"{counted(counts[kind], 'unit')} {what}{command}")
 
     if not worst and not others:
-        yield "Nothing needs a look."
+        yield NOTHING_JUDGED if nothing_was_judged(rows) else "Nothing needs a look."
         return
 
     if worst:

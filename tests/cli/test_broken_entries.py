@@ -215,11 +215,14 @@ class TestStrict:
         )
         assert "in this context (column 7); rubric 2.1.0 stops there" in line
         assert line.endswith(
-            "Mend that, or leave it out: --rubric 3.1.0 scores the other 9 and ends with status 1, "
-            'as does rubric = "3.1.0" in .agents/da-score.toml'
+            "Mend that, or move each broken file out of the folder to score the rest by the same "
+            "rubric; or leave it out: --rubric 3.1.0, which counts no claims, scores the other 9 "
+            'and ends with status 1, as does rubric = "3.1.0" in .agents/da-score.toml'
         )
         scored = json.loads(da_score("run", "--rubric", "3.1.0", "--json").out)
         assert len(scored["iterations"]) == 9
+        (log / "historical.yaml").rename(project / "historical.yaml")
+        assert da_score("run", *STRICT).status == 0
 
     def test_no_way_out_is_named_where_no_entry_can_be_read(
         self, da_score: DaScore, project: Path
@@ -242,9 +245,12 @@ class TestStrict:
         assert_lists_them(found)
         assert found.out == ""
         assert tree(broken.log) == before
-        way_out = "; rubric 2.1.0 stops there as the reference does. Mend that, or leave it out: "
-        way_out += "--rubric 3.1.0 scores the other 8 and ends with status 1"
-        assert way_out in found.err
+        assert (
+            "; rubric 2.1.0 stops there as the reference does. Mend that, " in found.err
+        )
+        assert (
+            "--rubric 3.1.0, which counts no claims, scores the other 8 " in found.err
+        )
 
     def test_backfill_names_the_first_as_the_error_of_the_log(
         self, da_score: DaScore, broken: Project

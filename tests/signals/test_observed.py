@@ -329,7 +329,7 @@ class TestCorrectionPressure:
                 CorrectionsSeen(interrupts=2, rejections=1, corrections=2, resets=1),
                 4.2,
                 "1 retry, 2 user corrections, 10% tool-error rate; observed: 2 interruptions, 1 "
-                "rejection, 1 reset",
+                "rejection, 1 reset (what comes together counts once)",
                 id="more seen than admitted",
             ),
             pytest.param(

@@ -151,7 +151,7 @@ class TestDoctor:
         assert found["signals"]["advice"] == KEEP_TRANSCRIPT
 
     def test_names_transcripts_of_checkpoints_that_are_not_in_the_clone(
-        self, run: Run, made: History
+        self, run: Run, made: History, da_score: Any
     ) -> None:
         (name,) = made.checkpoints
         path = f"entire/checkpoints/v1:{name[:2]}/{name[2:]}/0/full.jsonl"
@@ -162,6 +162,10 @@ class TestDoctor:
             f["what"].startswith("1 transcript of a checkpoint is not in")
             for f in found["findings"]
         )
+        settings = da_score("init", "--print", "--no-cache").out.replace("\n# ", " ")
+        missing = "; 1 more of checkpoints are not in this clone."
+        assert missing in settings
+        assert "0 of 1 transcripts found" not in settings
 
 
 def test_doctor_says_how_to_fetch_checkpoints_in_refs_of_their_own(

@@ -521,7 +521,7 @@ class TestInit:
         monkeypatch.chdir(repo.path)
         assert init().status == 0
         text = (repo.path / SETTINGS).read_text()
-        assert "There is none at .agents/active/iteration-log yet." in text
+        assert "There was none at .agents/active/iteration-log when" in text
         assert tomllib.loads(text)["rubric"] == NEWEST
 
     @pytest.mark.parametrize(

@@ -108,9 +108,10 @@ def test_without_duckdb_no_query_is_named(
     (line,) = lines_of(text, "units lost")
     assert (
         line
-        == f"{MANY} units lost: in da-score export --tables work, where state = 'lost'"
+        == f"{MANY} units lost: rows with state = 'lost' in da-score export --tables work"
     )
-    table = da_score("export", "--tables", "work", *places, "--rubric", "3.1.0").out
+    command = line.partition(" in da-score ")[2]
+    table = da_score(*command.split(), *places, "--rubric", "3.1.0").out
     states = [row["state"] for row in csv.DictReader(io.StringIO(table))]
     assert states.count("lost") == MANY
     assert "da-score query" not in text
@@ -219,3 +220,25 @@ def test_what_its_own_branch_mended_before_the_merge_is_not_looked_at(
 ) -> None:
     """The trunk never had it without that."""
     assert reasons_of_a_branch(history, da_score, **keys) == reasons
+
+
+@cases(
+    "has_session, age, said",
+    {
+        "a session": (True, 1, "Nothing needs a look."),
+        "old work": (False, 30, "Nothing needs a look."),
+        "neither": (False, 1, "Nothing could be looked at: no session is here"),
+    },
+)
+def test_where_nothing_could_be_looked_at_nothing_is_said_to_need_no_look(
+    history: History, da_score: Any, has_session: bool, age: int, said: str
+) -> None:
+    session = history.session("s1", stored=has_session)
+    writes(session, 100, 1, "src/a.py")
+    mark = history.commit(200, "Add it", files={"src/a.py": TEXT})
+    session.commits(200, 2, mark, "Add it")
+    history.entry(mark, "Add it")
+    history.commit(age * DAY, "Later")
+    history.write()
+    places = ["--iter-log-dir", history.log, "--repo-dir", history.repo, "--no-cache"]
+    assert da_score("work", *places).out.splitlines()[-1].startswith(said)

@@ -37,7 +37,12 @@ from scoring.views.comparisons import (
 )
 from scoring.views.cost import HEADINGS, CostDays, cost_sums, expenses, shares_of
 from scoring.views.landing_text import STATE_WORDS
-from scoring.views.look_at import look_at, look_at_page
+from scoring.views.look_at import (
+    NOTHING_JUDGED,
+    look_at,
+    look_at_page,
+    nothing_was_judged,
+)
 from scoring.views.run_pages import scores_head
 from scoring.views.table import Lines, Page, band_text, number, titled
 from scoring.views.validity_pages import validity_parts, validity_sentences
@@ -113,6 +118,7 @@ def _contents(digest: Digest) -> PlainData:
         "every": WorkGroup("", work, work_summary(work)),
         "pieces": pieces,
         "looked_at": answers.looked_at(pieces),
+        "nothing_judged": NOTHING_JUDGED if nothing_was_judged(work) else "",
         "months": months(work),
         "better": trend(work),
         "compared": comparisons(work),
