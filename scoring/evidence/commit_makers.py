@@ -21,6 +21,12 @@ from .git.agents import NO_AGENTS, folded
 from .git.authorship import AttributedHistory
 from .git.checkpoints import Checkpoint
 from .git.commit_history import WrittenCommit
+from .lost_commits import (
+    add_lost_commits,
+    drop_rewritten,
+    find_amended,
+    find_by_subject,
+)
 from .rules import Sources
 from .session_commits import (
     AgentCommits,
@@ -30,10 +36,6 @@ from .session_commits import (
     WorkOfAgents,
     add_checkpoints,
     add_commits_of_sessions,
-    add_lost_commits,
-    drop_rewritten,
-    find_amended,
-    find_by_subject,
     id_of_session,
     note_time,
 )
@@ -83,25 +85,29 @@ def _made_anew(
     history: AttributedHistory,
     shas_shown: Mapping[str, str],
 ) -> set[str]:
-    """Return the digits of commits that sessions show and git has under another SHA.
+    """Return the digits of commits that sessions show and that git has under another SHA.
 
-    That is known where one commit alone has the subject, and an author time in the call that made
-    it, as after a rebase, and no call at that time shows the commit itself. So also what was made
-    in another clone may be one of this repository.
+    A shown commit is taken for one that git has where that one alone has the same subject and an
+    author time in the call, as after a rebase, and no call at its author time shows it by its own
+    SHA. So a commit of another clone may be found here.
     """
-    known = set()
+    shown_in_time = set()
     anew = []
     for session in sessions:
         for made in session.made:
-            shas = history.authored_between(made.begun // NS, made.time // NS)
+            in_call = history.authored_between(made.begun // NS, made.time // NS)
             sha = shas_shown.get(made.sha)
-            if sha in shas:
-                known.add(sha)
+            if sha in in_call:
+                shown_in_time.add(sha)
             elif not sha and made.subject:
-                keys = [key_of(trim(history.commits[sha].subject)) for sha in shas]
-                if keys.count(made.subject) == 1:
-                    anew.append((made.sha, shas[keys.index(made.subject)]))
-    return {digits for digits, sha in anew if sha not in known}
+                same_subject = [
+                    other
+                    for other in in_call
+                    if key_of(trim(history.commits[other].subject)) == made.subject
+                ]
+                if len(same_subject) == 1:
+                    anew.append((made.sha, same_subject[0]))
+    return {digits for digits, sha in anew if sha not in shown_in_time}
 
 
 def commits_of_agents(

@@ -1,30 +1,23 @@
-"""The commits that agents made, and what became of those of sessions that git does not have."""
+"""The commits that agents made, with those that only sessions and checkpoints show."""
 
 import datetime
-from bisect import bisect_left
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from itertools import pairwise
 from typing import Literal, NamedTuple, TypeAlias
 
-from scoring.text import trim
-
 from .attribution.commits_by_lines import commits_of_unnamed
-from .attribution.iteration_shares import DAY
 from .git.authorship import AttributedHistory
 from .git.checkpoints import Checkpoint
 from .git.commit_history import WrittenCommit
 from .transcripts.events import (
     Edit,
-    FileRemoved,
     PossibleEdit,
     UnseenEdit,
-    key_of,
 )
 from .transcripts.facts import NS, timestamp_ns
-from .transcripts.streams import File, Session, SessionCommit
+from .transcripts.streams import MadeCommit, Session, SessionCommit
 
 _CHECKPOINT_FOLLOWS_WITHIN = 60 * NS
 _CLOCKS_DIFFER_BY = NS
@@ -91,18 +84,6 @@ MadeBySession: TypeAlias = tuple[str, SessionCommit]
 """The id of a session, and a commit that it made."""
 
 
-class LostCommit(NamedTuple):
-    """A commit that a session made and that git does not have, or has on no branch any more.
-
-    Attributes:
-        session: the session.
-        made: the commit, as the session shows it.
-    """
-
-    session: Session
-    made: SessionCommit
-
-
 @dataclass(slots=True)
 class AgentCommits:
     """The commits that agents made.
@@ -136,7 +117,7 @@ class AgentCommits:
     by_session: dict[str, list[SessionCommit]] = field(default_factory=dict)
     by_sha: dict[str, list[MadeBySession]] = field(default_factory=dict)
     times: SessionTimes = field(default_factory=dict)
-    lost: list[LostCommit] = field(default_factory=list)
+    lost: list[MadeCommit] = field(default_factory=list)
 
 
 def note_time(times: SessionTimes, name: str, session_id: str, time: int) -> None:
@@ -178,268 +159,7 @@ def add_commits_of_sessions(agents: AgentCommits, work: WorkOfAgents) -> None:
 
             is_unknown = not sha and made.sha not in session.elsewhere
             if is_unknown or sha in agents.dangling:
-                agents.lost.append(LostCommit(session, made))
-
-
-class _HeldCommit(NamedTuple):
-    """A commit that git has on a branch.
-
-    Attributes:
-        authored: the author time in ns since 1970, at the beginning of its second.
-        subject: the key of its subject.
-        listed: the ids of the sessions in the commit's checkpoints.
-        shown: for each line that shows the commit, the id of the session and what the line shows.
-    """
-
-    authored: int
-    subject: int
-    listed: Collection[str]
-    shown: Collection[MadeBySession]
-
-    def may_be(self, session_id: str, lost: SessionCommit) -> bool:
-        """Return whether a lost commit of a session can be what became this one.
-
-        It can where all of these hold:
-
-        - the author time of this one is in the call that made the lost one;
-        - the session shows this one, or is in its checkpoints, or the subject is the same;
-        - no other line shows this one in a call at its author time; the session itself may have
-            amended it then.
-        """
-        if not self._is_at(lost):
-            return False
-        is_own = session_id in self.listed or self.subject == lost.subject
-        for other_id, shown in self.shown:
-            is_session = other_id == session_id
-            if self._is_at(shown) and not (is_session and shown.amends):
-                return False
-            is_own = is_own or is_session
-        return is_own
-
-    def _is_at(self, made: SessionCommit) -> bool:
-        """Return whether the author time is between a command and its result, both included."""
-        # git has whole seconds
-        return made.begun - made.begun % NS <= self.authored <= made.time
-
-
-def find_amended(
-    agents: AgentCommits,
-    checkpoints: Mapping[str, Checkpoint],
-    checkpoint_times: SessionTimes,
-) -> None:
-    """Note in ``same`` which lost commits were amended or rebased to one that git has.
-
-    Only what is certain is noted. An amendment may change anything but the author time, which is
-    between the command that made the commit and its result. Else the message of what the commit
-    became names the checkpoint that the session stored in that time.
-    """
-    held: dict[str, _HeldCommit] = {}
-    sha_of: dict[SessionCommit, str] = {}
-    for sha, commit in agents.commits.items():
-        if commit.time is None or sha in agents.dangling:
-            continue
-        listed: set[str] = set()
-        for checkpoint in commit.checkpoints:
-            listed.update(checkpoint_times.get(checkpoint, ()))
-        shown = agents.by_sha.get(sha, ())
-        subject = key_of(trim(commit.subject))
-        held[sha] = _HeldCommit(commit.time * NS, subject, listed, shown)
-        for _, made in shown:
-            sha_of.setdefault(made, sha)
-
-    lost = {commit.made for commit in agents.lost}
-    became = _held_as(agents.by_session, lost, held)
-    became |= _naming_checkpoint_of(agents, checkpoints, lost - set(became))
-    for amendment, former in _amendments(agents).items():
-        if former in became and amendment in lost:
-            became[amendment] = became[former]
-        elif amendment in sha_of and amendment.folder == former.folder:
-            became.setdefault(former, sha_of[amendment])
-    for lost_commit, sha in became.items():
-        agents.same[lost_commit.sha] = sha
-
-    for session, lost_commit in agents.lost:
-        sha = became.get(lost_commit, "")
-        if sha in held and sha not in agents.times and not held[sha].listed:
-            session_id = id_of_session(session)
-            agents.times[sha] = {session_id: lost_commit.time}
-
-
-def _naming_checkpoint_of(
-    agents: AgentCommits,
-    checkpoints: Mapping[str, Checkpoint],
-    lost: Collection[SessionCommit],
-) -> dict[SessionCommit, str]:
-    """Return by lost commit the SHA of the one commit that names its checkpoint.
-
-    A hook stores the checkpoint of a commit while the command that makes it runs. So the checkpoint
-    of a commit is the one that its session stored in that time, if the command made no other. What
-    the commit became was not committed before.
-    """
-    naming = defaultdict[str, list[WrittenCommit]](list)
-    for sha, commit in agents.commits.items():
-        for name in commit.checkpoints if sha not in agents.dangling else ():
-            naming[name].append(commit)
-
-    sha_of = {}
-    for name, commits in naming.items():
-        for listed in checkpoints[name].sessions if name in checkpoints else ():
-            stored = timestamp_ns(listed.created_at) or 0
-            during = [
-                made
-                for made in agents.by_session.get(listed.session_id, ())
-                if made.begun <= stored <= made.time
-            ]
-            if len(commits) == len(during) == 1 and during[0] in lost:
-                if (commits[0].committed or 0) >= during[0].begun // NS:
-                    sha_of[during[0]] = commits[0].sha
-    return sha_of
-
-
-def _held_as(
-    by_session: Mapping[str, Sequence[SessionCommit]],
-    lost: Collection[SessionCommit],
-    held: Mapping[str, _HeldCommit],
-) -> dict[SessionCommit, str]:
-    """Return by lost commit the SHA that git has for it now, where only these two fit each other.
-
-    Args:
-        by_session: the commits of sessions, by the sessions' ids.
-        lost: the commits that git does not have, or that no branch has.
-        held: the commits that git has on branches, by their SHAs.
-    """
-    by_time = sorted((commit.authored, sha) for sha, commit in held.items())
-    became: dict[SessionCommit, str] = {}
-    for session_id, commits in by_session.items():
-        for commit in commits:
-            if commit not in lost or commit.amends:
-                continue
-            first = bisect_left(by_time, (commit.begun - NS,))
-            end = bisect_left(by_time, (commit.time + 1,))
-            shas = [
-                sha
-                for _, sha in by_time[first:end]
-                if held[sha].may_be(session_id, commit)
-            ]
-            if len(shas) == 1:
-                became[commit] = shas[0]
-
-    counts = Counter(became.values())
-    return {commit: sha for commit, sha in became.items() if counts[sha] == 1}
-
-
-def _amendments(agents: AgentCommits) -> dict[SessionCommit, SessionCommit]:
-    """Return each commit that amends a lost one, with the lost one: that before in its session."""
-    lost = {commit.made for commit in agents.lost}
-    amendments = {}
-    for commits in agents.by_session.values():
-        for former, commit in pairwise(sorted(commits)):
-            if commit.amends and former in lost:
-                amendments[commit] = former
-    return amendments
-
-
-def find_by_subject(agents: AgentCommits) -> None:
-    """Note in ``same`` which lost commits are a commit of the same subject that git has.
-
-    That is so where one session alone made such commits within a day of the author time: the lost
-    ones and the commit that git has. Only sessions with work here count.
-    """
-    lost_by_subject = defaultdict[int, list[MadeBySession]](list)
-    for session, lost in agents.lost:
-        worked_here = any(any(file.here) for file in session.files)
-        if worked_here and lost.sha not in agents.same:
-            lost_by_subject[lost.subject].append((id_of_session(session), lost))
-    if not lost_by_subject:
-        return
-
-    for sha, commit in agents.commits.items():
-        if commit.time is None or sha in agents.dangling:
-            continue
-
-        authored = commit.time * NS
-        near = []
-        session_ids = set(agents.times.get(sha, ()))
-        for session_id, lost in lost_by_subject[key_of(trim(commit.subject))]:
-            if abs(lost.time - authored) <= DAY:
-                near.append(lost)
-                session_ids.add(session_id)
-        if len(session_ids) != 1:
-            continue
-
-        for lost in near:
-            agents.same[lost.sha] = sha
-        if sha not in agents.times:
-            times = [lost.time for lost in near]
-            agents.times[sha] = {session_ids.pop(): max(times)}
-
-
-def drop_rewritten(agents: AgentCommits, shas_shown: Mapping[str, str]) -> None:
-    """Replace commits that no branch has any more by what they became, where that is known.
-
-    Whether or not it is known, they are not lost any more, because git has them.
-    """
-    for lost in agents.lost:
-        sha = shas_shown.get(lost.made.sha)
-        became = agents.same.get(lost.made.sha)
-        if sha and became and became != sha:
-            agents.same[sha] = became
-            agents.commits.pop(sha, None)
-            for session_id, time in agents.times.pop(sha, {}).items():
-                note_time(agents.times, became, session_id, time)
-    agents.lost = [lost for lost in agents.lost if lost.made.sha not in shas_shown]
-
-
-def add_lost_commits(agents: AgentCommits) -> None:
-    """Add the commits that only transcripts show, if files here were edited for them.
-
-    Of several attempts of a session at one subject, each at most a day before the last, only the
-    last counts. Of a commit and its amendment only the amendment counts.
-    """
-    amended_to = {}
-    for amendment, former in _amendments(agents).items():
-        amended_to[former.sha] = amendment.sha
-
-    last_of_subject: dict[tuple[str, int], SessionCommit] = {}
-    newest_first = sorted(
-        agents.lost, key=lambda commit: commit.made.time, reverse=True
-    )
-    for session, lost in newest_first:
-        if lost.sha in agents.same or not _edited_before(session, lost):
-            continue
-
-        session_id = id_of_session(session)
-        attempt = (session_id, lost.subject)
-        last = last_of_subject.get(attempt)
-        if lost.subject and last and last.time - lost.time <= DAY:
-            agents.same[lost.sha] = last.sha
-            continue
-        if amended_to.get(lost.sha) in agents.known_from:
-            agents.same[lost.sha] = amended_to[lost.sha]
-            continue
-
-        last_of_subject[attempt] = lost
-        agents.commits.setdefault(lost.sha, _unseen_commit(lost.sha, lost.time))
-        agents.known_from[lost.sha] = "transcript"
-        note_time(agents.times, lost.sha, session_id, lost.time)
-
-
-def _edited_before(session: Session, made: SessionCommit) -> bool:
-    """Return whether a session edited a file here between the commit before and this one.
-
-    The time of the commit before does not count, that of this one does.
-    """
-    times = [commit.time for commit in session.made if commit.time < made.time]
-    commit_before = max(times, default=0)
-    edits: list[tuple[File, int, Edit | FileRemoved]] = []
-    edits += session.events(Edit)
-    edits += session.events(FileRemoved)
-    for file, index, edit in edits:
-        is_between = commit_before < file.times[index] <= made.time
-        written = file.written_file(edit)
-        if is_between and file.here[index] and written.is_inside(lambda _: False):
-            return True
-    return False
+                agents.lost.append(MadeCommit(session, made))
 
 
 def _idle_checkpoints(work: WorkOfAgents) -> set[str]:
@@ -498,7 +218,7 @@ def add_checkpoints(agents: AgentCommits, work: WorkOfAgents) -> None:
         if not sha and name in idle:
             continue
         if not sha:
-            agents.commits[name] = _unseen_commit("", time, (name,))
+            agents.commits[name] = unseen_commit("", time, (name,))
         elif sha in agents.known_from and not agents.commits[sha].checkpoints:
             commit = agents.commits[sha]
             agents.commits[sha] = commit._replace(checkpoints=(name,))
@@ -535,7 +255,7 @@ def _commit_just_before(
     return min(near)[1] if near else None
 
 
-def _unseen_commit(
+def unseen_commit(
     sha: str, time: int, checkpoints: tuple[str, ...] = ()
 ) -> WrittenCommit:
     """Return a commit that git does not have, with the time of its evidence, in ns since 1970."""

@@ -324,9 +324,10 @@ def _files_of(
                 file.start = events.line_of_message(stated.start)
                 file.stored = timestamp_ns(stated.created_at)
                 files.append(file)
-        elif transcript.kind == "store" or events.has_too_many_sessions():
-            parts = events.by_session() if len(events.sessions()) > 1 else [events]
-            files += [File(transcript, harness, part) for part in parts]
+        elif len(events.sessions()) > 1 and (
+            transcript.kind == "store" or events.has_too_many_sessions()
+        ):
+            files += [File(transcript, harness, part) for part in events.by_session()]
         else:
             files.append(File(transcript, harness, events))
 

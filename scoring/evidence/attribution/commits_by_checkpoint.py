@@ -5,6 +5,7 @@ A later transcript of the session may have the result, another session's that go
 transcript at all.
 """
 
+from bisect import insort
 from collections.abc import Collection, Iterable, Mapping
 from typing import NamedTuple
 
@@ -13,22 +14,10 @@ from scoring.evidence.git.checkpoints import checkpoint_ids
 from scoring.evidence.git.walk import Commit
 from scoring.evidence.transcripts.events import CommitMade, key_of
 from scoring.evidence.transcripts.facts import NS
-from scoring.evidence.transcripts.streams import Session, SessionCommit
+from scoring.evidence.transcripts.streams import MadeCommit, Session, SessionCommit
 from scoring.text import trim
 
 _DIGITS = 7
-
-
-class _Shown(NamedTuple):
-    """A commit that a session shows.
-
-    Attributes:
-        session: the session.
-        made: what it shows.
-    """
-
-    session: Session
-    made: SessionCommit
 
 
 class _LastCall(NamedTuple):
@@ -45,35 +34,35 @@ class _LastCall(NamedTuple):
     stored: int
 
     def may_have_made(self, commit: Commit) -> bool:
-        """Return whether a commit was authored after the call and before the storing.
+        """Return whether a commit was authored between the call and the storing.
 
-        Both ends count, in whole seconds. Merges do not count.
+        Both count, in whole seconds. A merge cannot be of the call.
         """
         if commit.authored is None or len(commit.parents) > 1:
             return False
         return self.call.time // NS <= commit.authored <= self.stored // NS
 
-    def is_all_of(self, showing: Iterable[_Shown]) -> bool:
-        """Return whether only results of this call in other sessions show a commit."""
+    def explains(self, showing: Iterable[MadeCommit]) -> bool:
+        """Return whether all that shows a commit are results of this call in other sessions."""
         return all(
             session is not self.session and made.begun == self.call.time
             for session, made in showing
         )
 
-    def add(self, commit: Commit) -> _Shown:
+    def add(self, commit: Commit) -> MadeCommit:
         """Add a commit to the session, as if the line of the call showed it, and return it."""
         subject = key_of(trim(commit.subject))
         made = self.call._replace(sha=commit.sha[:15], subject=subject)
-        self.session.made = sorted([*self.session.made, made])
-        return _Shown(self.session, made)
+        insort(self.session.made, made)
+        return MadeCommit(self.session, made)
 
 
 def add_stored_commits(sessions: Collection[Session], git: AttributedHistory) -> None:
     """Add to sessions the commits that name the checkpoint of which their command is the last line.
 
-    The line of such a commit is that of the call. A commit that the session shows itself is left as
-    it is. One that another session shows with a result of the same call is taken from that session;
-    one that is shown otherwise is not added.
+    The line of such a commit is that of the call. A commit that another session shows with a result
+    of the same call is taken from that session. One that is shown in any other way, also by the
+    session itself, is left as it is.
 
     Args:
         sessions: all sessions. Their ``made`` stays sorted by time.
@@ -83,17 +72,17 @@ def add_stored_commits(sessions: Collection[Session], git: AttributedHistory) ->
     if not calls:
         return
 
-    shown: dict[str, list[_Shown]] = {}
+    shown: dict[str, list[MadeCommit]] = {}
     for session in sessions:
         for made in session.made:
-            shown.setdefault(made.sha[:_DIGITS], []).append(_Shown(session, made))
+            shown.setdefault(made.sha[:_DIGITS], []).append(MadeCommit(session, made))
 
-    for commit in list(git.commits.values()):
+    for commit in git.commits.values():
         digits = commit.sha[:_DIGITS]
         for name in checkpoint_ids(commit.message):
             for last in calls.get(name, ()):
                 showing = shown.get(digits, [])
-                if last.may_have_made(commit) and last.is_all_of(showing):
+                if last.may_have_made(commit) and last.explains(showing):
                     for session, made in showing:
                         session.made.remove(made)
                     shown[digits] = [last.add(commit)]
@@ -106,23 +95,10 @@ def _last_calls(sessions: Iterable[Session]) -> Mapping[str, list[_LastCall]]:
         for file in session.files:
             if not file.checkpoint or file.stored is None:
                 continue
-            last_index = len(file.ids) - 1
             for index, event in file.located(CommitMade, session.id):
-                if index != last_index or event.sha or event.called_at != event.line:
-                    continue
-
-                time = file.times[index]
-                call = SessionCommit(
-                    time=time,
-                    line=file.ids[index],
-                    sha="",
-                    subject=0,
-                    begun=time,
-                    amends=event.amends,
-                    folder="",
-                    is_outside=event.other_repository,
-                    shown=(),
-                )
-                last = _LastCall(session, call, file.stored)
-                calls.setdefault(file.checkpoint, []).append(last)
+                is_last = index == len(file.ids) - 1
+                if is_last and not event.sha and event.called_at == event.line:
+                    call = file.session_commit(index, event)
+                    last = _LastCall(session, call, file.stored)
+                    calls.setdefault(file.checkpoint, []).append(last)
     return calls

@@ -203,9 +203,10 @@ class IterationsSeen:
 def _shares_by_agents(
     shares: Iterable[Share], files: Sequence[File], lines_added: LinesAdded
 ) -> dict[int, float | None]:
-    """Return the share of its commit that an iteration's lines wrote, by the iteration's index.
+    """Return which share of its commit an iteration's sessions wrote, by the iteration's index.
 
-    Iterations of which that is not asked are left out.
+    The share is None where no line is known to be written by them. An iteration of which the share
+    is not asked, or that has no sessions, is left out.
     """
     asked = [share for share in shares if share.question.written and share.voting]
     parts = {part for share in asked for part in share.voting}

@@ -12,6 +12,8 @@ from .session_trees import SessionPart, Tree
 class _Shown(NamedTuple):
     """The positions in a tree, ascending, at which lines show that an agent did something.
 
+    The position of a line that is not work here, and so not in the tree, is -1.
+
     Attributes:
         own_calls: calls of a session itself.
         others: calls of sub-agents in its transcript, and what agents said.
@@ -22,10 +24,12 @@ class _Shown(NamedTuple):
 
 
 def sole_editors(parts: Iterable[SessionPart]) -> list[SessionPart]:
-    """Return the parts that may have edits, of those before one commit only where one part may.
+    """Return the parts that may have edits, where no other part that ends at the same commit may.
 
-    A part may where it shows a call of its session itself, or nothing that an agent did. No edit is
-    seen in any of the parts.
+    A part may where it shows a call of its session itself, or nothing that an agent did.
+
+    Args:
+        parts: parts in which no edit is seen. Each ends at the commit of an iteration.
     """
     shown: dict[Tree, _Shown] = {}
     editors = []
@@ -47,9 +51,10 @@ def _shown(tree: Tree) -> _Shown:
     for session in tree.sessions:
         for file, index, call in session.events(Call):
             positions = shown.others if file.agent(call.span) else shown.own_calls
-            if file.ids[index] in position_of:
-                positions.append(position_of[file.ids[index]])
+            positions.append(position_of.get(file.ids[index], -1))
         for file, index, text in session.events(ChatText):
-            if file.ids[index] in position_of and not text.by_user:
-                shown.others.append(position_of[file.ids[index]])
-    return _Shown(sorted(shown.own_calls), sorted(shown.others))
+            if not text.by_user:
+                shown.others.append(position_of.get(file.ids[index], -1))
+    shown.own_calls.sort()
+    shown.others.sort()
+    return shown

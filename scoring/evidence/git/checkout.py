@@ -147,33 +147,22 @@ def _entries_of_tree(chunks: Iterable[bytes], oid: str) -> Iterator[tuple[str, b
         GitError: this is no tree, or it has a name that no file can have.
     """
     digest_size = len(oid) // 2
+    entry = re.compile(rb"([0-7]+) [^\0]+\0(.{%d})" % digest_size, re.DOTALL)
     rest = b""
     for chunk in chunks:
         content = rest + chunk
         start = 0
-        while True:
-            end_of_name = content.find(b"\0", start)
-            end = end_of_name + 1 + digest_size
-            if end_of_name < 0 or end > len(content):
-                break
-            mode = content[start:end_of_name].partition(b" ")[0]
-            try:
-                is_folder = int(mode, 8) & _KIND == stat.S_IFDIR
-            except ValueError:
-                raise _not_a_tree(oid) from None
+        while found := entry.match(content, start):
+            mode, digest = found.groups()
             if mode != _SUBMODULE:
-                yield content[end_of_name + 1 : end].hex(), is_folder
-            start = end
+                yield digest.hex(), int(mode, 8) & _KIND == stat.S_IFDIR
+            start = found.end()
 
         rest = content[start:]
         if len(rest) > _LONGEST_ENTRY:
-            raise _not_a_tree(oid)
+            break
     if rest:
-        raise _not_a_tree(oid)
-
-
-def _not_a_tree(oid: str) -> GitError:
-    return GitError(f"{oid[:12]} is not a tree that can be read")
+        raise GitError(f"{oid[:12]} is not a tree that can be read")
 
 
 def _copy_bare_repository(source: Path, git: Git) -> str:

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from scoring.errors import TooLargeError
 
-from .changes import MOST_CHANGES, CommitPair, changes
+from .changes import MOST_CHANGES, ChangedFiles, CommitPair, changes
 from .followed_lines import Fate, FollowedLines, FollowedTrunk, LineIds, State, combined
 from .graph import CommitGraph
 from .patches import FilePatch, Hunk, Patch, files_after
@@ -159,16 +159,20 @@ class _Walk(NamedTuple):
                     before.append(states.pop(parent, {}))
 
             sides = []
-            count = 0
+            count = 0  # files in the patches against all parents
             for pair, state in zip(pairs_here, before, strict=True):
                 patch = simple[pair] if pair in simple else next(patches)
-                if count <= MOST_CHANGES < count + len(patch or ()):
-                    self._lose_all(pair, before)
                 count += len(patch or ())
                 if count > MOST_CHANGES:
+                    error = TooLargeError(
+                        f"it changes more than {MOST_CHANGES:,} files against its parents"
+                    )
+                    self.trunk.history.report_unread(pair, error)
+                    self._lose_sight(commit, before, None)
                     patch = []
-                if patch is None:
-                    self._lose_sight(pair, before)
+                elif patch is None:
+                    changed = changes(self.trunk.history.repository, [pair]).get(pair)
+                    self._lose_sight(commit, before, changed)
                     patch = []
                 patch = [*patch, *self._split_files(pair, state, patch)]
                 sides.append(_Side(state, patch, files_after(patch)))
@@ -188,23 +192,17 @@ class _Walk(NamedTuple):
         parents = [parent for parent in graph.parents[commit] if parent in graph]
         return [CommitPair(commit, parent) for parent in parents or [""]]
 
-    def _lose_all(self, pair: CommitPair, states: Iterable[State]) -> None:
-        """Drop all files from states, as a merge changes too many against its parents together."""
-        problem = f"it changes more than {MOST_CHANGES:,} files against its parents"
-        self.trunk.history.report_unread(pair, TooLargeError(problem))
-        self.lines.lost_sight.add(pair.commit)
-        for state in states:
-            for line in chain.from_iterable(state.values()):
-                self.lines.lost_sight.add(self.lines.owners[line])
-            state.clear()
+    def _lose_sight(
+        self, commit: str, states: Iterable[State], changed: ChangedFiles | None
+    ) -> None:
+        """Drop from states the files of which it is not known what a commit changes in them.
 
-    def _lose_sight(self, pair: CommitPair, states: Iterable[State]) -> None:
-        """Drop from states the files of which git cannot say what a commit changes in them.
-
-        Mostly git can name these files. If not, all files are dropped.
+        Args:
+            commit: the commit.
+            states: where the followed lines are in its parents.
+            changed: these files; None where git cannot name them, so that all are dropped.
         """
-        self.lines.lost_sight.add(pair.commit)
-        changed = changes(self.trunk.history.repository, [pair]).get(pair)
+        self.lines.lost_sight.add(commit)
         for state in states:
             paths = list(state)
             if changed is not None:
@@ -218,7 +216,8 @@ class _Walk(NamedTuple):
     ) -> dict[CommitPair, Patch]:
         """Return the patches, without lines, of merges where each file is as in one parent.
 
-        Only those of the first merges, with :data:`_MOST_HELD` files in all.
+        Only the first merges count, up to the one at which there are more than :data:`_MOST_HELD`
+        files in all.
         """
         files = self.trunk.history.files(list(chain.from_iterable(merges)))
 

@@ -27,8 +27,8 @@ class ObjectStamps(NamedTuple):
         objects: a stamp that changes after a file of objects was lost, packed, resized or got other
             rights.
         commits: a stamp that also changes after a loose commit or tag came.
-        newest: when a file of objects last came or went, in nanoseconds since 1970; 0 without any
-            folder.
+        newest: when a file last came into a folder of objects or went from there, in nanoseconds
+            since 1970; 0 without any such folder.
     """
 
     objects: bytes
@@ -77,8 +77,7 @@ def object_stamps(
     newest = 0
     for folder, endings in _object_folders(repository / "objects"):
         left = _MOST_FILES + 1 - len(paths)
-        for file in islice(_files_in(folder, endings), left):
-            paths[file.name] = file.path
+        paths.update(islice(_files_in(folder, endings), left))
         if len(paths) > _MOST_FILES:
             return None
         # Git renews the times of a file whenever it would write what the file has.
@@ -116,9 +115,9 @@ def may_change(repository: Path) -> bool:
 
 
 def _object_folders(objects: Path) -> Iterator[tuple[str, str | tuple[str, ...]]]:
-    """Yield the folders of loose objects and packs, also where objects are borrowed from.
+    """Yield the folders with loose objects or packs, each with the endings of its files' names.
 
-    Each comes with the endings of its files.
+    Those of the repositories from which objects are borrowed are among them.
     """
     for folder in folders_of_objects(objects):
         with suppress(OSError):

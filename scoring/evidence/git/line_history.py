@@ -28,9 +28,8 @@ _CHUNK = 512  # commits that are looked up, and read, in one go
 _MOST_HELD = 48 << 20  # bytes of patches that are held in memory
 # bytes of a commit's lines; what is larger is read again each time
 _MOST_KEPT = 16 << 20
-_MOST_KEPT_OF_CHUNK = (
-    64 << 20
-)  # bytes of the lines of a chunk, which are loaded at once
+# bytes of the lines of a chunk, which are loaded at once
+_MOST_KEPT_OF_CHUNK = 64 << 20
 
 _OPTIONS = (
     "-r",
@@ -295,13 +294,16 @@ class LineHistory:
     def _keep_patch(
         self, store: Store, key: bytes, patch: Patch | None, most: int
     ) -> int:
-        """Put a patch into the store, unless it is None or too large; return how many bytes it has.
+        """Put a patch into the store, unless it is None or too large, and return its size there.
 
         Args:
             store: the store.
             key: the key of the patch.
             patch: the patch.
-            most: how many bytes it may have, if that is less than :data:`_MOST_KEPT`.
+            most: how many bytes it may have there, if that is less than :data:`_MOST_KEPT`.
+
+        Returns:
+            How many bytes were put into the store, 0 for a patch that was not.
         """
         if patch is None:
             return 0

@@ -161,7 +161,8 @@ def subjects_of(repo_dir: Path | str, shas: Iterable[str]) -> dict[str, str]:
 def _parse_log(fields: Iterable[bytes], git_time: GitTime) -> Iterator[Commit]:
     """Yield the commits of a log, from all fields of it. Long texts are cut.
 
-    Few bytes of a repository can be gigabytes of text, so that many long texts are cut shorter.
+    Few bytes of a repository can be gigabytes of text. So a text is cut to :data:`TEXT_LIMIT`, and
+    after :data:`MOST_OF_LONG_TEXTS` to :data:`SHORT_TEXT`, of which ``git_time`` warns.
     """
     left = MOST_OF_LONG_TEXTS
     # One value is kept for each SHA, day and person: a commit comes after it was named as a parent.
@@ -173,13 +174,11 @@ def _parse_log(fields: Iterable[bytes], git_time: GitTime) -> Iterator[Commit]:
     # Fields after the last whole commit are dropped.
     while len(record := tuple(islice(texts, _FIELDS_OF_COMMIT))) == _FIELDS_OF_COMMIT:
         sha, parents, time, authored, date = record[:5]
-        limit = TEXT_LIMIT if left else SHORT_TEXT
+        limit = TEXT_LIMIT if left > 0 else SHORT_TEXT
         cut_texts = [text[:limit] for text in record[5:11]]
-        if left:
-            beyond = sum(len(text[SHORT_TEXT:]) for text in cut_texts)
-            left = max(left - beyond, 0)
-            if not left:
-                git_time.warn_of_long_texts(SHORT_TEXT)
+        left -= sum(len(text[SHORT_TEXT:]) for text in cut_texts)
+        if left <= 0:
+            git_time.warn_of_long_texts(SHORT_TEXT)
 
         name, email, committer_name, committer_email, subject, message = cut_texts
         author = Identity(name, email)

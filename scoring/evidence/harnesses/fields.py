@@ -86,17 +86,15 @@ def value_in(path: Path, limit: int = _FILE_LIMIT) -> Any:
 
     None where it is missing, larger or broken.
     """
-    try:
-        return value_of(read_file(path, limit))
-    except InputError:
-        return None
+    return value_of(text_of_file(path, limit))
 
 
 def values_in_parts(parts: Iterable[bytes]) -> list[Any]:
-    """Return what the parts of a message hold.
+    """Return what each part of a message holds, in their order: None for a part that is broken.
 
     Raises:
-        OSError: together they are larger than :data:`MESSAGE_LIMIT`, or have too many commas.
+        OSError: together the parts are larger than :data:`MESSAGE_LIMIT`, or have more commas than
+            :data:`MOST_COMMAS`.
     """
     size = 0
     commas = 0
@@ -114,10 +112,10 @@ def values_in_parts(parts: Iterable[bytes]) -> list[Any]:
     return values
 
 
-def text_of_part(path: Path) -> bytes:
-    """Return the text of a file, or b"" where it is too large or cannot be read."""
+def text_of_file(path: Path, limit: int = MESSAGE_LIMIT) -> bytes:
+    """Return the text of a file of up to ``limit`` bytes, or b"" for one that cannot be read."""
     try:
-        return read_file(path, MESSAGE_LIMIT)
+        return read_file(path, limit)
     except InputError:
         return b""
 

@@ -26,7 +26,7 @@ from .fields import (
     milliseconds,
     parts_in,
     text_in,
-    text_of_part,
+    text_of_file,
     value_in,
     value_of,
     values_in_parts,
@@ -341,7 +341,7 @@ def _lines_of_files(session: Path) -> Iterator[Any]:
         return milliseconds(infos[file], "time.created") or 0
 
     for file in sorted(part_files, key=time_of):
-        parts = values_in_parts(map(text_of_part, part_files[file]))
+        parts = values_in_parts(map(text_of_file, part_files[file]))
         yield {"info": infos[file], "id": file.stem, "parts": parts}
 
 

@@ -50,6 +50,18 @@ class SessionCommit(NamedTuple):
     shown: tuple[str, ...]
 
 
+class MadeCommit(NamedTuple):
+    """A commit, or a command for one, and the session that shows it.
+
+    Attributes:
+        session: the session.
+        made: the commit, as the session shows it.
+    """
+
+    session: "Session"
+    made: SessionCommit
+
+
 class File:
     """The lines of a transcript that one harness wrote, all of them or those of one session.
 
@@ -171,6 +183,24 @@ class File:
         """Return the file that an event is about."""
         return WrittenFile(
             self.events.spans[event.span].cwd, self.events.texts[event.path]
+        )
+
+    def session_commit(self, index: int, event: CommitMade) -> SessionCommit:
+        """Return the commit of an event, from the event and the index of its line.
+
+        It begins at its own line where the file does not have the call.
+        """
+        called_at = -1 if event.called_at is None else event.called_at
+        return SessionCommit(
+            time=self.times[index],
+            line=self.ids[index],
+            sha=event.sha,
+            subject=event.subject,
+            begun=self.times[self.at(called_at, index)],
+            amends=event.amends,
+            folder=self.text(event.folder),
+            is_outside=event.other_repository,
+            shown=event.shown,
         )
 
     @property
@@ -370,18 +400,7 @@ def _commits_of(session: Session) -> list[SessionCommit]:
         if not event.sha and event.called_at in (None, event.line):
             continue  # it has no result here
 
-        called_at = -1 if event.called_at is None else event.called_at
-        commit = SessionCommit(
-            time=file.times[index],
-            line=file.ids[index],
-            sha=event.sha,
-            subject=event.subject,
-            begun=file.times[file.at(called_at, index)],
-            amends=event.amends,
-            folder=file.text(event.folder),
-            is_outside=event.other_repository,
-            shown=event.shown,
-        )
+        commit = file.session_commit(index, event)
         if event.called_at is not None:
             made.setdefault((commit.line, commit.sha), commit)
         elif event.call in calls:
