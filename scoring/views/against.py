@@ -104,11 +104,13 @@ class Against(NamedTuple):
         figures: the measures of both.
         latest: the last day on which work could end and be old enough to judge; None without a
             trunk.
+        newest: the day of the trunk's newest commit; None without a trunk.
     """
 
     sides: Sides
     figures: list[Figure]
     latest: date | None
+    newest: date | None
 
     @property
     def young(self) -> list[int]:
@@ -141,7 +143,9 @@ def compare(sides: Sides, horizon_days: float, tip_time: int | None) -> Against:
     """
     changed = sides.periods and harness_changed(*sides.rows)
     latest = None
+    newest = None
     if tip_time is not None:
+        newest = day_of(tip_time * NS)
         latest = day_of((tip_time - int(horizon_days * DAY)) * NS)
 
     figures = []
@@ -151,7 +155,7 @@ def compare(sides: Sides, horizon_days: float, tip_time: int | None) -> Against:
         ]
         figures.append(figure_of(measure, samples[0], samples[1], changed))
 
-    return Against(sides, figures, latest)
+    return Against(sides, figures, latest, newest)
 
 
 def figure_of(
@@ -251,7 +255,10 @@ def _with_needed(figure: Figure, interval: Interval) -> Figure:
     while needed / step > 100:
         step *= 10
     more = int(-(-needed // step)) * step
-    text = f"needs about {more:,} more units to tell {figure.measure.size(target)}"
+    difference_text = figure.measure.size(target)
+    if figure.measure.kind != "share" and target == least:
+        difference_text = f"a difference of a fifth ({difference_text})"
+    text = f"needs about {more:,} more units to tell {difference_text}"
     return figure._replace(more_units=more, verdict=text)
 
 
@@ -284,7 +291,8 @@ def against_page(against: Against) -> Page:
         limits = ""
         if figure.difference is not None:
             difference = measure.change(figure.difference)
-        if figure.interval:
+        # a range that leaves out 0 would read as a verdict
+        if figure.interval and not _too_few(measure, figure.first, figure.second):
             limits = " to ".join(map(measure.change, figure.interval))
         rows.append((measure.name, *samples, difference, limits, figure.verdict))
 
@@ -297,8 +305,9 @@ def against_page(against: Against) -> Page:
         yield f"{units} on neither side."
     if against.latest:
         yield Line(
-            "Shares of what landed or was taken back are of decided units that ended by "
-            f"{against.latest}; da-score work counts younger ones too.",
+            f"What became of the work is as of {against.newest}, the trunk's newest commit: what "
+            f"ended after {against.latest} is too young to judge. Shares of what landed or was "
+            "taken back leave it out; da-score work counts it.",
             "dim",
         )
     yield Line(

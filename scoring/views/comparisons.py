@@ -302,7 +302,8 @@ def trend(work: WorkRows) -> list[str]:
         if is_certain and harness_changed(older, newer):
             verdict = f"{NO_DIFFERENCE} (the harness changed)."
         halves = ", ".join(f"{each.share} of {name}" for name, each in samples.items())
-        sentences.append(f"{share.name.capitalize()}: {halves}: {verdict}")
+        of = f"of {len(rows)} units that are old enough"
+        sentences.append(f"{share.name.capitalize()}: {halves}, {of}: {verdict}")
     return sentences
 
 

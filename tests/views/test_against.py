@@ -1,6 +1,7 @@
 """Some work against other work: which differences are told, and why others are not."""
 
 import datetime
+import re
 from pathlib import Path
 
 import pytest
@@ -163,8 +164,9 @@ class TestVerdicts:
         against = compare(sides, 14, FIRST_OF_MARCH + 41 * DAY)
         assert against.young == [30, 0]
         assert str(against.latest) == "2026-03-28"
-        note = "that ended by 2026-03-28; da-score work counts younger ones too."
-        assert note in pipe_text(against_page(against))
+        text = pipe_text(against_page(against))
+        note = "as of 2026-04-11, the trunk's newest commit: what ended after 2026-03-28 is"
+        assert note in text
         assert against.figures[0].verdict == "too few: 0 and 30 units"
 
     def test_of_what_was_undone_count_what_was_on_the_trunk(self) -> None:
@@ -195,6 +197,22 @@ ROWS = [
     unit(day=62, model=None, harness=None, author="Bo"),
     unit(day=70, model="gpt-5-codex", harness="codex", author="Cy"),
 ]
+
+
+def test_a_range_is_shown_where_a_verdict_could_be() -> None:
+    """A range that leaves out 0 beside "too few" reads as a verdict."""
+    first = many(4, cost=1.0) + many(1, "reverted", cost=1.0)
+    sides = Sides(("a", "b"), (first, many(60, cost=1.0)), {}, False)
+    text = pipe_text(against_page(compare(sides, 14, FIRST_OF_MARCH + 400 * DAY)))
+    (line,) = [line for line in text.splitlines() if line.startswith("landed ")]
+    assert re.search(r"-20\.0 +too few: 5 and 60 units$", line.replace("\t", " "))
+
+
+def test_a_difference_that_is_missing_is_named() -> None:
+    first = [unit(cost=1.0 + 9 * (n % 3)) for n in range(40)]
+    second = [unit(cost=1.0 + 9 * ((n + 1) % 3)) for n in range(40)]
+    verdict = compared(first, second)["cost_per_landed"].verdict
+    assert verdict.endswith("more units to tell a difference of a fifth ($2.00)")
 
 
 class TestSides:
