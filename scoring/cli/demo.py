@@ -46,6 +46,10 @@ def command(directory: Path | None, settings: Settings) -> None:
     _show(demo, work)
     say(f"\n$ da-score explain {_REVERTED} --rubric {newest}\n")
     _show(demo, explain, f"--rubric={newest}", _REVERTED)
+    say(
+        f"\nThe commands below go by rubric {RUBRIC_VERSION}, that of the reference, which weighs "
+        f"evidence otherwise than {newest}: their scores differ from that above.\n"
+    )
     say(f"\n$ da-score iteration {_REVERTED}\n")
     _show(demo, iteration, _REFERENCE, _REVERTED)
     say("\n$ da-score run\n")

@@ -64,9 +64,12 @@ def validity_page(validity: Validity) -> Page:
         yield Line(text, "bold" if text.startswith("Verdict") else "")
 
     columns = _BY_RANK if validity.measure == "spearman" else _BY_CHANCE
-    for title, rows in validity_parts(validity).items():
+    tables = validity_parts(validity)
+    for title, rows in tables.items():
         if rows:
             yield from titled(title, Table(columns, rows))
+    if any(row[-1] for rows in tables.values() for row in rows):
+        yield CLEAR_NOTE
 
     bands = [
         (band_text(each.band), each.n, f"{each.sound * 100:.0f} %")
@@ -162,6 +165,12 @@ def _figure(foretold: Foretold) -> str:
         text += f" ({low:.2f} to {high:.2f})"
     return text
 
+
+CLEAR_NOTE = (
+    "clear, the wrong way: the interval of this figure leaves out chance, here and looked at "
+    "alone. Of so many figures some do by chance; none held in two public repositories."
+)
+"""What the last column of :func:`validity_parts` means, for below the tables."""
 
 _BASELINE_NAMES = {"lines_added": "fewer lines added", "constant": "a constant"}
 

@@ -23,7 +23,12 @@ from scoring.outcomes.cases import OUTCOMES, Case, OutcomeName
 from scoring.outcomes.validity import validity, verdict_of
 from scoring.prediction import AUC, SPEARMAN, Foretold, GroupedDraws
 from scoring.statistics import Interval
-from scoring.views.validity_pages import validity_parts, validity_sentences
+from scoring.views.validity_pages import (
+    CLEAR_NOTE,
+    validity_page,
+    validity_parts,
+    validity_sentences,
+)
 
 DAY = 86_400
 
@@ -302,6 +307,14 @@ class TestValidity:
         )
         rows = validity_parts(found)["The score and what it must beat"]
         assert "where there is enough evidence" in [name for name, *_ in rows]
+
+    @pytest.mark.parametrize("is_clear", [True, False])
+    def test_what_is_clear_is_so_here_alone(self, is_clear: bool) -> None:
+        cases = [
+            case(n, n / 80 if is_clear else 0.5, float(n >= 40)) for n in range(80)
+        ]
+        page = list(validity_page(validity(cases, "defective", "x", 14)))
+        assert (CLEAR_NOTE in page) is is_clear
 
     def test_of_degrees_is_a_correlation(self) -> None:
         cases = [case(n, n / 50, (n * 7 % 50) / 50 + n / 50) for n in range(50)]

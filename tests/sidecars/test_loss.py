@@ -205,7 +205,11 @@ def test_the_warning_names_iteration_and_signals(lost: list[str], names: str) ->
 def test_another_rubric_is_named_and_no_transcript(
     tmp_path: Path, da_score: DaScore
 ) -> None:
-    assert da_score("demo", str(tmp_path / "demo")).status == 0
+    found = da_score("demo", str(tmp_path / "demo"))
+    assert (found.status, "go by rubric 2.1.0, that of the reference" in found.out) == (
+        0,
+        True,
+    )
     log = ("--repo-dir", str(tmp_path / "demo/repo"))
     found = da_score("run", *log, "--rubric", "3.1.0", "--no-cache")
     assert "rubric 3.1.0 reads other evidence than the one before" in found.err
