@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from datetime import date
 
-from scoring.text import printable, spans
+from scoring.text import printable, some_spans
 from scoring.views.gates import THE_WORK, Verdict
 
 from .output import without_numbers
@@ -65,10 +65,11 @@ def _totals(verdict: Verdict) -> Iterator[str]:
 def _note_lines(verdict: Verdict) -> Iterator[str]:
     """Yield a line for each kind of note on iterations, then a line for each note on the log.
 
-    Notes that differ in numbers alone are of one kind.
+    Notes that differ in numbers alone are of one kind. Those on iterations are about scores, and
+    left out where no gate looks at entries.
     """
     notes_by_kind: dict[str, list[tuple[int, str]]] = {}
-    for checked in verdict.iterations:
+    for checked in verdict.iterations if verdict.on_entries else ():
         for note in checked.notes:
             kind = without_numbers(note)
             notes_by_kind.setdefault(kind, []).append((checked.iteration, note))
@@ -78,7 +79,7 @@ def _note_lines(verdict: Verdict) -> Iterator[str]:
         texts = {text for _, text in notes}
 
         noun = "iteration" if len(notes) == 1 else "iterations"
-        line = f"note  {noun} {spans(iterations)}: {printable(notes[0][1])}"
+        line = f"note  {noun} {some_spans(iterations)}: {printable(notes[0][1])}"
         if len(texts) > 1:
             line += f" (and {len(texts) - 1} more like it; --json has each)"
         yield line

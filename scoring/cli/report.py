@@ -179,8 +179,8 @@ def _report_written(summary: Digest, out: Path, settings: Settings) -> None:
         "work": work_summary(summary.work),
         "look_at": look_at(summary.work),
     }
+    units = work_summary(summary.work)["units"]
+    content = counted(units, "unit of work", "units of work")
     if summary.lines:
-        content = counted(len(summary.lines), "iteration")
-    else:
-        content = counted(len(summary.work), "piece") + " of work"
+        content += f", {counted(len(summary.lines), 'iteration')}"
     reply(settings, value, f"Wrote {out}: {content}\n")

@@ -3,18 +3,19 @@
 import importlib.util
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Literal, NamedTuple, TypeAlias, get_args
 
 from scoring.evidence.attribution.collecting import SAID_WRONG
+from scoring.evidence.git.facts import TakenBack
 from scoring.evidence.openable import openable
 from scoring.evidence.transcripts.facts import NS
 from scoring.frozen import PlainData
 from scoring.outcomes.unit import Unit
-from scoring.text import counted, printable, short
+from scoring.text import and_more, counted, printable, short
 
 from .amounts import cost_text
-from .landing_text import undone_text
+from .landing_text import STATE_WORDS, undone_text
 from .table import SHA, SUBJECT, Cells, Column, Line, Page, Table, subject_cell
 from .work_rows import WorkRow, WorkRows, day_of, in_state
 
@@ -213,21 +214,37 @@ def _last_passes(rows: WorkRows) -> dict[object, int]:
 
 
 def failing_tests(rows: WorkRows) -> list[WorkRow]:
-    """Return the landed or open work of which the last test run failed.
+    """Return the work of which the last test run failed, without what is set aside.
 
-    Work is left out if a later unit of one of its sessions ended with passing tests.
+    Args:
+        rows: the work, in the order in which it ended.
+    """
+    return [row for row, why_not in failed_runs(rows) if not why_not]
+
+
+def failed_runs(rows: WorkRows) -> list[tuple[WorkRow, str]]:
+    """Return the work of which the last test run failed, each with why it is set aside, or "".
+
+    Work is set aside if it neither landed nor is open, or if a later unit of one of its sessions
+    ended with passing tests.
 
     Args:
         rows: the work, in the order in which it ended.
     """
     passed_at = _last_passes(rows)
-    return [
-        row
-        for row in rows
-        if row.unit.state in ("landed", "open")
-        and row.unit.last_passed is False
-        and not _happened_later(row.unit, passed_at)
-    ]
+    failed = []
+    for row in rows:
+        unit = row.unit
+        if unit.last_passed is not False or unit.kind == "talk":
+            continue
+
+        why_not = ""
+        if unit.state not in ("landed", "open"):
+            why_not = STATE_WORDS.get(unit.state, unit.state)
+        elif _happened_later(unit, passed_at):
+            why_not = "passed later in the session"
+        failed.append((row, why_not))
+    return failed
 
 
 def _happened_later(unit: Unit, times: Mapping[object, int]) -> bool:
@@ -246,19 +263,13 @@ def _reasons(row: WorkRow, others: _OtherWork) -> Iterator[Reason]:
     unit = row.unit
     landing = unit.landing
 
-    # What its own session or branch took back was a trial, and so was what a commit takes back
-    # within an hour and says so. What another one removes without a word was hardly meant to go.
-    taken = landing.undone.taken_back if landing and landing.undone else None
-    if taken and unit.state in ("reverted", "taken_back"):
-        later = others.unit_of.get(taken.by)
-        was_trial = taken.by in unit.mended_in_branch
-        was_trial = was_trial or _are_of_one_session(unit, later)
-        if taken.said:
-            is_soon = taken.seconds < LEAST_SECONDS
-            was_trial = is_soon or others.were_still_in_work(unit, taken.by)
-        # What moved to another repository is not gone.
-        if not was_trial and (taken.said or not _MOVES.search(taken.subject)):
-            yield Reason(unit.state, undone_text(taken, unit.state), taken.by)
+    taken = _undone_by(unit)
+    if (
+        taken
+        and unit.state in ("reverted", "taken_back")
+        and not _why_meant(unit, taken, others)
+    ):
+        yield Reason(unit.state, undone_text(taken, unit.state), taken.by)
 
     # Tests that failed from the beginning may be broken otherwise, or need what is not there.
     if unit.state == "landed" and unit.last_tests.newly_failed:
@@ -278,20 +289,70 @@ def _reasons(row: WorkRow, others: _OtherWork) -> Iterator[Reason]:
                 "defective", f"{share} were changed by the fix {short(sha)}", sha
             )
 
-    # Data and notes may well be meant to come to nothing. What its own session landed later took
-    # the place of an attempt.
-    if unit.state == "lost" and row.cost and unit.wrote_code:
-        if not _happened_later(unit, others.landed_at):
-            text = f"lost, cost {cost_text(row.cost)}"
-            if unit.lines_written:
-                text += f", {counted(unit.lines_written, 'line')} written"
-            commit = landing.sha if landing else None
-            yield Reason("lost", text, commit or unit.first_line)
+    if unit.state == "lost" and not _why_not_listed(row, others):
+        text = f"lost, cost {cost_text(row.cost)}"
+        if unit.lines_written:
+            text += f", {counted(unit.lines_written, 'line')} written"
+        commit = landing.sha if landing else None
+        yield Reason("lost", text, commit or unit.first_line)
 
     words = sum(observed.corrections.words or 0 for observed in unit.observed)
     if words >= LEAST_CORRECTIONS:
         text = f"corrected {counted(words, 'time')} by a person"
         yield Reason("corrected", text, _sightings(unit).get(SAID_WRONG, ""))
+
+
+def _undone_by(unit: Unit) -> TakenBack | None:
+    """Return the commit that undid a unit, or None for one that is not undone."""
+    if unit.state not in ("reverted", "taken_back") or not unit.landing:
+        return None
+    return unit.landing.undone.taken_back if unit.landing.undone else None
+
+
+def _why_meant(unit: Unit, taken: TakenBack, others: _OtherWork) -> str:
+    """Return why what undid a unit needs no look, or "".
+
+    What its own session or branch took back was a trial, and so was what a commit takes back within
+    an hour and says so. What another one removes without a word was hardly meant to go.
+    """
+    if taken.by in unit.mended_in_branch:
+        return "undone on its own branch before the merge"
+    if _are_of_one_session(unit, others.unit_of.get(taken.by)):
+        return "undone in its own session"
+    if not taken.said:
+        # What moved to another repository is not gone.
+        return "moved elsewhere" if _MOVES.search(taken.subject) else ""
+    is_soon = taken.seconds < LEAST_SECONDS or others.were_still_in_work(unit, taken.by)
+    return "undone within an hour" if is_soon else ""
+
+
+def _why_not_listed(row: WorkRow, others: _OtherWork) -> str:
+    """Return why undone, fixed or lost work needs no look, or ""."""
+    unit = row.unit
+    taken = _undone_by(unit)
+    if taken:
+        return _why_meant(unit, taken, others)
+
+    if unit.state == "landed" and unit.defective:
+        fix = unit.outcome.main_fix if unit.outcome else None
+        if not fix:
+            return "which commit fixed it is not certain"
+        in_work = others.were_still_in_work(unit, fix[0])
+        return (
+            "fixed in its own session or branch, or within an hour" if in_work else ""
+        )
+
+    if unit.state != "lost":
+        return ""
+    # Data and notes may well be meant to come to nothing. What its own session landed later took
+    # the place of an attempt.
+    if not row.cost:
+        return "without a known cost"
+    if not unit.wrote_code:
+        return "without code"
+    if _happened_later(unit, others.landed_at):
+        return "its session landed later work"
+    return ""
 
 
 def _sightings(unit: Unit) -> dict[str, str]:
@@ -344,6 +405,7 @@ def look_at_page(rows: WorkRows) -> Page:
             else:  # there is no query
                 command = f": rows with {condition} in da-score export --tables work"
             others.append(f"{counted(counts[kind], 'unit')} {what}{command}")
+    others += not_listed(rows, worst)
 
     if not worst and not others:
         yield NOTHING_JUDGED if nothing_was_judged(rows) else "Nothing needs a look."
@@ -353,6 +415,30 @@ def look_at_page(rows: WorkRows) -> Page:
         yield Line("Look at", "bold")
         yield Table(_COLUMNS, list(map(_table_row, worst)))
     yield from (Line(text, "dim") for text in others)
+
+
+def not_listed(rows: WorkRows, worst: Iterable[PlainData]) -> Iterator[str]:
+    """Yield for each reason how much undone, fixed or lost work is not listed because of it.
+
+    Args:
+        rows: the work, in the order in which it ended.
+        worst: the units that are listed, as of :func:`look_at`.
+    """
+    listed = {unit["unit"] for unit in worst}
+    others = _other_work(rows)
+    names: dict[tuple[str, str], list[str]] = {}
+    for row in rows:
+        unit = row.unit
+        why = _why_not_listed(row, others)
+        if why and unit.unit not in listed:
+            word = "fixed" if unit.state == "landed" else STATE_WORDS[unit.state]
+            name = short(unit.commit) if unit.commit else printable(unit.unit)
+            names.setdefault((word, why), []).append(name)
+
+    for (state, why), units in names.items():
+        are = counted(len(units), f"{state} unit is", f"{state} units are")
+        some = ", ".join(units[:3]) + and_more(units, 3)
+        yield f"{are} not listed: {some}, {why}"
 
 
 def _table_row(unit: PlainData) -> Cells:

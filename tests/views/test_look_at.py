@@ -128,6 +128,22 @@ def test_the_gate_lists_all_work_with_failing_tests(
     assert len(lines_of(found.out, "FAIL  the work: no-failing-tests: ")) == MANY
 
 
+@needs("jinja2")
+def test_undone_work_that_is_not_listed_is_named_with_the_reason(
+    history: History, da_score: Any
+) -> None:
+    """A revert within an hour was a trial: the count has it, and the table does not."""
+    session = history.session("s1")
+    commit_with_tests(history, session, 100, 10_000, failed=False)
+    history.commit(10_100, 'Revert "Step 10000"', files={"src/10000.py": ""})
+    places = places_of(history)
+    (line,) = lines_of(da_score("work", *places).out, "not listed: ")
+    assert re.fullmatch(
+        r"1 reverted unit is not listed: [0-9a-f]{12}, undone within an hour", line
+    )
+    assert f">{line}</p>" in da_score("report", "--out", "-", *places).out
+
+
 def test_what_a_row_does_not_have_is_a_dash(history: History, da_score: Any) -> None:
     """Work that was lost has neither an iteration nor a commit."""
     writes(history.session("lost"), 10_000, 5, "src/never.py")

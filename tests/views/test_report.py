@@ -320,6 +320,8 @@ class TestCommand:
             da_score("work", "--json").json,
             da_score("run", "--json", *chosen).json,
         )
+        units = f"{work['summary']['units']} units of work, {len(run['iterations'])} iterations"
+        assert da_score("report", *chosen).out == f"Wrote report.html: {units}\n"
         said = da_score("report", "--json", *chosen).json
         again = da_score("run", "--no-write", "--json", *chosen).json
         assert again.get("verdict", "too few") == said["validity"]["verdict"]

@@ -329,7 +329,7 @@ class TestTime:
         (sentence,) = trend([*lost, *landed])
         assert sentence.startswith("Landed: 0 of 10 (")
         assert (
-            f"of the newer half: {NO_DIFFERENCE} (too few: 10 and 10 units; "
+            f"of the newer half, of 20 units that are old enough: {NO_DIFFERENCE} (too few: "
             in sentence
         )
 
@@ -514,10 +514,7 @@ class TestPage:
         shown = page(
             made(work=[piece("landed", 1.5), piece("landed"), piece("lost", 1.0)])
         )
-        assert (
-            "$2.50 in all, known for 2 of 3 pieces of work, with talk that led to none."
-            in shown
-        )
+        assert "$2.50 in all, known for 2 of 3: 3 units of work, and talk." in shown
         assert "<dd>$2.50 <small>known for 2 of 3, talk included</small></dd>" in shown
         assert "<dd>$1.00 <small>1 unit</small></dd>" in shown
         assert "<dd>$1.50 <small>1 of 2 have a cost</small></dd>" in shown

@@ -223,6 +223,24 @@ def test_work_that_a_person_committed_has_the_test_runs_of_its_session(
     assert said is failed
 
 
+def test_a_failed_run_that_is_set_aside_is_counted_with_the_reason(
+    check: Check,
+) -> None:
+    """The first unit of the two that failed was reverted."""
+    note = "note  2 of 3 units ended with a failed test run; set aside: 1 reverted\n"
+    assert note in check("--no-failing-tests").out
+
+
+def test_gates_on_work_alone_have_no_notes_on_scores(
+    check: Check, history: History
+) -> None:
+    entry = "schema_version: 1\niteration: 9\n"
+    (history.log / "iter-9.yaml").write_text(entry, encoding="utf-8")
+    note = "note  iteration 9: no signal is present"
+    assert note in check("--min-score", "0").out
+    assert note not in check("--max-reverted", "3").out
+
+
 def test_the_last_line_says_what_was_looked_at(
     check: Check, history: History, da_score: Any
 ) -> None:

@@ -1,5 +1,6 @@
 """Gates on what became of the work: reverted, taken back, lost, and with tests that failed."""
 
+from collections import Counter
 from functools import partial
 from typing import NamedTuple
 
@@ -7,7 +8,7 @@ from scoring.errors import OptionError
 from scoring.examine import LogView
 from scoring.text import and_more, counted, printable, short
 from scoring.views.amounts import DECIDED, cost_text
-from scoring.views.look_at import failing_tests
+from scoring.views.look_at import failed_runs, failing_tests
 from scoring.views.work_rows import WorkRows, in_state, total_cost
 
 from .gate import Gate, GateOption, Reasons, WorkReasons
@@ -154,13 +155,21 @@ MAX_LOST_COST = _at_most(
 )._replace(work_notes=_lost_without_cost)
 
 
-def _no_tests_seen(_: bool, rows: WorkRows) -> Reasons:
+def _failed_runs_aside(_: bool, rows: WorkRows) -> Reasons:
+    """Yield how many last test runs failed and do not count, or that none is known."""
     if rows and all(row.unit.last_passed is None for row in rows):
         yield (
             "no transcript that is here shows how a test run of this work ended, so there was "
             "nothing to judge for --no-failing-tests; transcripts are on the machine where agents "
             "worked"
         )
+
+    failed = failed_runs(rows)
+    aside = Counter(why_not for _, why_not in failed if why_not)
+    if aside:
+        why = ", ".join(f"{count} {why_not}" for why_not, count in aside.items())
+        units = counted(len(rows), "unit")
+        yield f"{len(failed)} of {units} ended with a failed test run; set aside: {why}"
 
 
 def _failing_tests(_: bool, rows: WorkRows) -> Reasons:
@@ -177,5 +186,5 @@ NO_FAILING_TESTS = _ON_WORK._replace(
         GateOption("no-failing-tests", "No work has a last test run that failed."),
     ),
     work_reasons=_failing_tests,
-    work_notes=_no_tests_seen,
+    work_notes=_failed_runs_aside,
 )

@@ -41,6 +41,7 @@ from scoring.views.look_at import (
     NOTHING_JUDGED,
     look_at,
     look_at_page,
+    not_listed,
     nothing_was_judged,
 )
 from scoring.views.run_pages import scores_head
@@ -108,6 +109,8 @@ def _contents(digest: Digest) -> PlainData:
     """Return the values and functions of the template, by their names in the template."""
     work = digest.work
     pieces = answers.pieces(digest)
+    looked_at = answers.looked_at(pieces)
+    rows = [piece.row for piece in pieces if piece.row]
     return {
         "d": digest,
         "project": digest.project or "This log",
@@ -117,7 +120,8 @@ def _contents(digest: Digest) -> PlainData:
         "states": STATE_WORDS,
         "every": WorkGroup("", work, work_summary(work)),
         "pieces": pieces,
-        "looked_at": answers.looked_at(pieces),
+        "looked_at": looked_at,
+        "not_listed": list(not_listed(rows, [unit for _, unit in looked_at])),
         "nothing_judged": NOTHING_JUDGED if nothing_was_judged(work) else "",
         "months": months(work),
         "better": trend(work),
