@@ -229,8 +229,8 @@ def find_by_subject(agents: AgentCommits) -> None:
         for lost in near:
             agents.same[lost.sha] = sha
         if sha not in agents.times:
-            times = [lost.time for lost in near]
-            agents.times[sha] = {session_ids.pop(): max(times)}
+            last = max(lost.time for lost in near)
+            note_time(agents.times, sha, session_ids.pop(), last)
 
 
 def drop_rewritten(agents: AgentCommits, shas_shown: Mapping[str, str]) -> None:

@@ -125,10 +125,10 @@ def _joined(folder: str | None, other: str) -> str | None:
 
 
 class _SessionFolders:
-    """The folders of a session, among which one above or below a path is found soon.
+    """The folders of a session, in which a path is looked up without comparing it with each.
 
     Attributes:
-        in_home: one of them that is in a home folder; "" without one.
+        in_home: a folder that is in a home folder, or is one; "" without any.
     """
 
     def __init__(self, folders: Collection[str]) -> None:
@@ -138,23 +138,22 @@ class _SessionFolders:
         self._sorted = sorted(f"{top}/" for top in self._tops)
 
     def above(self, path: str) -> str | None:
-        """Return the shortest of them that an absolute path is or is in, or None."""
+        """Return the shortest folder that is an absolute path or above it, or None without one."""
         for length in self._lengths:
             if path[length : length + 1] in ("", "/") and path[:length] in self._tops:
                 return path[:length]
         return None
 
     def has_below(self, path: str) -> bool:
-        """Return whether one of them is below a path, which none of them is."""
+        """Return whether a folder is below an absolute path. No folder may be the path itself."""
         following = bisect_left(self._sorted, f"{path}/")
         if following == len(self._sorted):
             return False
         return self._sorted[following].startswith(f"{path}/")
 
 
-@lru_cache(maxsize=4)
-def _folders_of(folders: frozenset[str]) -> _SessionFolders:
-    return _SessionFolders(folders)
+# all calls of a transcript are asked about with the same folders
+_session_folders = lru_cache(maxsize=4)(_SessionFolders)
 
 
 def is_elsewhere(start: str, folder: str, session_folders: Collection[str]) -> bool:
@@ -166,7 +165,7 @@ def is_elsewhere(start: str, folder: str, session_folders: Collection[str]) -> b
         session_folders: the folders of the session, with work trees that it adds. Without any, a
             folder is outside where it is temporary.
     """
-    folders = _folders_of(frozenset(session_folders))
+    folders = _session_folders(frozenset(session_folders))
     path = posixpath.normpath(
         posixpath.join(start, expand_home(folder, (folders.in_home,)))
     )

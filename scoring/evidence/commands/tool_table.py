@@ -265,9 +265,10 @@ class ToolTable(Frozen, dict=True):
 
     @cached_property
     def any_summary(self) -> re.Pattern[str]:
-        """Finds a line feed and a line that begins as a summary of any tool, or without tests.
+        """Finds a line feed before the summary of any tool, or before what it says without tests.
 
-        Python finds the line feed much faster than it looks for the beginnings of lines.
+        Put a line feed before a text whose first line counts too. Python finds line feeds much
+        faster than the beginnings of lines.
         """
         patterns: dict[str, None] = {}
         for tool in self.tool:

@@ -124,8 +124,8 @@ def compare(
 
     Where git fails at a pair, it is asked again about the pairs that follow. It is asked no more
 
-    - when it has failed :data:`MOST_FAILURES` times in a row, not counting commits that are too
-      large, as in a partial clone without files;
+    - when it has failed :data:`MOST_FAILURES` times in a row, as in a partial clone without files;
+      failures at commits that are too large do not count;
     - when it has no more time to lose (:attr:`GitTime.is_used_up`);
     - about a pair at which it failed before with the same options.
 

@@ -30,7 +30,7 @@ SECONDS_TO_UNPACK = 10
 """Seconds of processor time that one git may take to unpack or check out what is not trusted."""
 
 _BYTES_A_SECOND = 1 << 20
-"""How many bytes of packs give it a second more."""
+"""For how many bytes of packs git gets one of these seconds more."""
 
 MOST_FAILURES = 16
 """How many single questions may fail before all further ones stay unanswered."""
@@ -73,7 +73,7 @@ class GitTime:
     def has_failed(self) -> bool:
         """Whether git left a question unanswered that it may answer another time.
 
-        That a commit is too large does not change, and does not count.
+        A question about a commit that is too large does not count: git cannot answer it later.
         """
         return self._has_failed or self.is_used_up
 
@@ -206,12 +206,15 @@ def limit_process(process: int, memory: int, seconds: int) -> None:
 
 
 def limited(command: list[str], memory: int, seconds: int) -> list[str]:
-    """Return a command line of git, with limits from its first moment on if it starts another.
+    """Return a command line that starts git, with limits where that git starts another.
+
+    The limits then hold before git begins, and for both. Any other command line is returned as it
+    is, and :func:`limit_process` limits its git.
 
     Args:
-        command: the command line.
-        memory: the most bytes of memory of each.
-        seconds: the most seconds of processor time of each.
+        command: the command line of git.
+        memory: the most bytes of memory of each git.
+        seconds: the most seconds of processor time of each git.
     """
     if _STARTS_ANOTHER.isdisjoint(command):
         return command

@@ -198,7 +198,8 @@ def hashes_added(
         is_strict: whether other lines, without blank ones, count too where a file gets more of them
             than significant ones, since code can be written in lines of two characters. All of
             them are under the hash 0.
-        is_net: whether lines that move within a file are left out.
+        is_net: whether lines that move within a file are left out: each line that the patch takes
+            out of a file counts against one that it adds there.
     """
     hashes = Counter[FileLine]()
     for file in patch:

@@ -201,7 +201,10 @@ class Antigravity(Harness):
     keys = frozenset(("step_index", "source", "type"))
 
     def lines_of(self, path: Path) -> list[bytes]:
-        """Return the steps of a conversation in their order, or more than are read, in any order.
+        """Return the steps of a conversation in their order.
+
+        Of a conversation with too many steps to be read, one more than :data:`MOST_LINES` are
+        returned, as they are in the file.
 
         Raises:
             OSError: the file of the steps cannot be read.

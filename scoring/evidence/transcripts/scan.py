@@ -67,7 +67,7 @@ SECONDS_WITHOUT_WORD = 10.0
 """Seconds of processor time that reading may take before a line says so."""
 
 _BYTES_A_SECOND = 8 << 20
-"""How many bytes of transcripts give it a second more."""
+"""For how many bytes of transcripts reading may take one of these seconds more."""
 
 MakeTools = Callable[[], TestTools]
 
