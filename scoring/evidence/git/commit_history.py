@@ -252,11 +252,9 @@ class CommitHistory(TrunkHistory):
 
     def written(self, shas: Iterable[str]) -> dict[str, WrittenCommit]:
         """Return what commits say of who wrote them, by SHA, without those that git cannot read."""
-        commits = self._commits(dict.fromkeys(shas))
-        for sha, commit in commits.items():
-            if sha in self._written:
-                continue
-            self._written[sha] = WrittenCommit(
+        written = {}
+        for sha, commit in self._commits(dict.fromkeys(shas)).items():
+            written[sha] = WrittenCommit(
                 sha,
                 parents=commit.parents,
                 time=commit.authored,
@@ -267,12 +265,7 @@ class CommitHistory(TrunkHistory):
                 committed=commit.time,
                 author=commit.author,
             )
-        return {sha: self._written[sha] for sha in commits}
-
-    @cached_property
-    def _written(self) -> dict[str, WrittenCommit]:
-        """What :meth:`written` has returned so far, by SHA."""
-        return {}
+        return written
 
     def checkpoints_without_commit(self, names: Collection[str]) -> set[str]:
         """Return which ids of checkpoints the message of no commit here names."""
