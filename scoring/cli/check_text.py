@@ -3,10 +3,12 @@
 from collections.abc import Iterator
 from datetime import date
 
-from scoring.text import printable, some_spans
+from scoring.text import printable, some_spans, spans
 from scoring.views.gates import THE_WORK, Verdict
 
 from .output import without_numbers
+
+_MOST_NUMBERS = 100  # characters of the numbers in a note
 
 
 def verdict_text(
@@ -79,7 +81,10 @@ def _note_lines(verdict: Verdict) -> Iterator[str]:
         texts = {text for _, text in notes}
 
         noun = "iteration" if len(notes) == 1 else "iterations"
-        line = f"note  {noun} {some_spans(iterations)}: {printable(notes[0][1])}"
+        which = spans(iterations)
+        if len(which) > _MOST_NUMBERS:
+            which = some_spans(iterations)
+        line = f"note  {noun} {which}: {printable(notes[0][1])}"
         if len(texts) > 1:
             line += f" (and {len(texts) - 1} more like it; --json has each)"
         yield line

@@ -442,6 +442,11 @@ def test_equal_notes_are_one_line(change: Repo, da_score: DaScore) -> None:
         "note  iterations 2-31: names no commit",
     ]
 
+    for n in range(100, 200, 2):
+        put(change, {f"{LOG}/iter-{n}.yaml": f"schema_version: 2\niteration: {n}\n"})
+    found = da_score("check", "--no-unresolved-commits", "--rubric", NEW)
+    assert "note  iterations 2-13 and 68 more: names no commit" in found.lines
+
 
 def test_the_last_line_names_files_and_not_what_they_hold(
     change: Repo, da_score: DaScore
