@@ -316,9 +316,9 @@ def _why_meant(unit: Unit, taken: TakenBack, others: _OtherWork) -> str:
     an hour and says so. What another one removes without a word was hardly meant to go.
     """
     if taken.by in unit.mended_in_branch:
-        return "undone on its own branch before the merge"
+        return "undone on the same branch before the merge"
     if _are_of_one_session(unit, others.unit_of.get(taken.by)):
-        return "undone in its own session"
+        return "undone in the same session"
     if not taken.said:
         # What moved to another repository is not gone.
         return "moved elsewhere" if _MOVES.search(taken.subject) else ""
@@ -336,10 +336,10 @@ def _why_not_listed(row: WorkRow, others: _OtherWork) -> str:
     if unit.state == "landed" and unit.defective:
         fix = unit.outcome.main_fix if unit.outcome else None
         if not fix:
-            return "which commit fixed it is not certain"
+            return "no commit is certain to be the fix"
         in_work = others.were_still_in_work(unit, fix[0])
         return (
-            "fixed in its own session or branch, or within an hour" if in_work else ""
+            "fixed in the same session or branch, or within an hour" if in_work else ""
         )
 
     if unit.state != "lost":
@@ -351,7 +351,7 @@ def _why_not_listed(row: WorkRow, others: _OtherWork) -> str:
     if not unit.wrote_code:
         return "without code"
     if _happened_later(unit, others.landed_at):
-        return "its session landed later work"
+        return "the session landed later work"
     return ""
 
 
@@ -438,7 +438,7 @@ def not_listed(rows: WorkRows, worst: Iterable[PlainData]) -> Iterator[str]:
     for (state, why), units in names.items():
         are = counted(len(units), f"{state} unit is", f"{state} units are")
         some = ", ".join(units[:3]) + and_more(units, 3)
-        yield f"{are} not listed: {some}, {why}"
+        yield f"{are} not listed ({why}): {some}"
 
 
 def _table_row(unit: PlainData) -> Cells:
