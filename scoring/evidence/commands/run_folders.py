@@ -128,11 +128,11 @@ class _SessionFolders:
     """The folders of a session, in which a path is looked up without comparing it with each.
 
     Attributes:
-        in_home: a folder that is in a home folder, or is one; "" without any.
+        in_home: the first folder by name that is in a home folder, or is one; "" without any.
     """
 
     def __init__(self, folders: Collection[str]) -> None:
-        self.in_home = next(filter(_HOME_FOLDER.match, folders), "")
+        self.in_home = next(filter(_HOME_FOLDER.match, sorted(folders)), "")
         self._tops = {posixpath.normpath(folder).rstrip("/") for folder in folders}
         self._lengths = sorted(set(map(len, self._tops)))
         self._sorted = sorted(f"{top}/" for top in self._tops)
