@@ -21,6 +21,7 @@ from .demo import build_demo
 from .errors import (
     DaScoreError,
     FleetError,
+    GaveUpError,
     GitError,
     InputError,
     LogError,
@@ -172,6 +173,7 @@ __all__ = [
     "DaScoreError",
     "Deliberation",
     "FleetError",
+    "GaveUpError",
     "GitError",
     "GitSignals",
     "HarnessFacts",

@@ -17,7 +17,6 @@ from scoring.log.settings import Settings
 from scoring.outcomes.prices import stored_prices
 from scoring.sidecars.provenance import read_provenance
 from scoring.sidecars.read_scores import read_score
-from scoring.text import short
 from scoring.views.explain import explain
 from scoring.views.explain_text import explanation_page
 from scoring.views.landing_text import named_commit
@@ -147,7 +146,7 @@ def _print_unit(text: str, settings: Settings, no_entry: NotFoundError) -> None:
     from scoring.evidence.git.walk import commit_named, subjects_of
     from scoring.outcomes.ledger import unit_named
     from scoring.views.look_at import reasons_to_look
-    from scoring.views.unit_page import unit_page
+    from scoring.views.unit_page import of_no_unit, unit_page
     from scoring.views.work_rows import work_rows
 
     horizon_days = outcome_rules(settings).horizon_days
@@ -157,8 +156,7 @@ def _print_unit(text: str, settings: Settings, no_entry: NotFoundError) -> None:
     if unit is None:
         if sha is None:
             raise no_entry
-        # a merge, or what became another commit, may have work of agents all the same
-        known = f"No agent is known to have taken part in {short(sha)}"
+        known = of_no_unit(GitRepository(settings.repo_dir), sha)
         reply(settings, None, [f"{known}; da-score work lists the work of agents."])
         click.get_current_context().exit(1)
 

@@ -359,7 +359,7 @@ def _line_about_entries(
             return f"{none}, but {files}"
         return f"{none}: da-score doctor shows what is looked at"
     count = counted(len(derivation.written), "entry", "entries")
-    return f"Wrote {count} to {log_dir}, one for each commit that an agent made"
+    return f"Wrote {count} to {log_dir}, one for each commit or checkpoint of an agent"
 
 
 def _next_command(

@@ -91,7 +91,7 @@ def session_transcript(
 def _transcripts_in_checkpoints(
     session: str, places: TranscriptPlaces, warn: Warn
 ) -> Iterator[tuple[str, bytes]]:
-    """Yield the id and the transcript of each session in a checkpoint, as a checkpoint holds it.
+    """Yield the id and the transcript of a session, once for each checkpoint that holds it.
 
     Args:
         session: how the id of a session begins.
@@ -100,6 +100,7 @@ def _transcripts_in_checkpoints(
 
     Raises:
         NotARepositoryError: the place is outside a work tree.
+        GitError: git does not answer, or an object cannot be read.
     """
     repository = GitRepository(places.repo_dir)
     for checkpoint in read_checkpoints(repository, warn).values():

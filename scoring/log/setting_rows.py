@@ -73,7 +73,7 @@ class SettingRow(NamedTuple):
         return self.kind
 
     def each(self, value: Any, change: Callable[[Any], Any]) -> Any:
-        """Return what ``change`` makes of the value, or for a list what it makes of each item."""
+        """Return ``change(value)``, or for a list setting the tuple of ``change`` of each item."""
         if isinstance(self.kind, ListOf):
             return tuple(map(change, value))
         return change(value)

@@ -336,7 +336,7 @@ def claim_lines(facts: IterationFacts) -> Lines:
         return
 
     for claim in observed.claims:
-        yield f"said that tests pass at {claim.where}: {_RESULTS[claim.result]}"
+        yield f"said in words that tests pass, at {claim.where}: {_RESULTS[claim.result]}"
     if not observed.claims:
         yield (
             "in words: no claims found in the last message before the commit, "

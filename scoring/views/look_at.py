@@ -214,7 +214,7 @@ def _last_passes(rows: WorkRows) -> dict[object, int]:
 
 
 def failing_tests(rows: WorkRows) -> list[WorkRow]:
-    """Return the work of which the last test run failed, without what is set aside.
+    """Return the work, without talk, of which the last test run failed and that is not set aside.
 
     Args:
         rows: the work, in the order in which it ended.
@@ -225,8 +225,8 @@ def failing_tests(rows: WorkRows) -> list[WorkRow]:
 def failed_runs(rows: WorkRows) -> list[tuple[WorkRow, str]]:
     """Return the work of which the last test run failed, each with why it is set aside, or "".
 
-    Work is set aside if it neither landed nor is open, or if a later unit of one of its sessions
-    ended with passing tests.
+    Talk is left out. Other work is set aside if it neither landed nor is open, or if a later unit
+    of one of its sessions, talk aside, ended with passing tests.
 
     Args:
         rows: the work, in the order in which it ended.
@@ -322,8 +322,10 @@ def _why_meant(unit: Unit, taken: TakenBack, others: _OtherWork) -> str:
     if not taken.said:
         # What moved to another repository is not gone.
         return "moved elsewhere" if _MOVES.search(taken.subject) else ""
-    is_soon = taken.seconds < LEAST_SECONDS or others.were_still_in_work(unit, taken.by)
-    return "undone within an hour" if is_soon else ""
+    if taken.seconds < LEAST_SECONDS:
+        return "undone within an hour"
+    in_work = others.were_still_in_work(unit, taken.by)
+    return "undone by work of the same hour" if in_work else ""
 
 
 def _why_not_listed(row: WorkRow, others: _OtherWork) -> str:
@@ -339,7 +341,9 @@ def _why_not_listed(row: WorkRow, others: _OtherWork) -> str:
             return "no commit is certain to be the fix"
         in_work = others.were_still_in_work(unit, fix[0])
         return (
-            "fixed in the same session or branch, or within an hour" if in_work else ""
+            "fixed in the same session or branch, or by work of the same hour"
+            if in_work
+            else ""
         )
 
     if unit.state != "lost":
@@ -408,7 +412,12 @@ def look_at_page(rows: WorkRows) -> Page:
     others += not_listed(rows, worst)
 
     if not worst and not others:
-        yield NOTHING_JUDGED if nothing_was_judged(rows) else "Nothing needs a look."
+        said = "Nothing needs a look."
+        if not rows:
+            said = "Nothing to look at: no work was found or chosen."
+        elif nothing_was_judged(rows):
+            said = NOTHING_JUDGED
+        yield said
         return
 
     if worst:

@@ -2,6 +2,10 @@
 
 from collections.abc import Iterable, Mapping
 
+from scoring.evidence.git.agents import NO_AGENTS, agents_of
+from scoring.evidence.git.checkpoints import checkpoint_ids
+from scoring.evidence.git.repository import GitRepository
+from scoring.evidence.git.walk import named_commits
 from scoring.evidence.openable import opened_here
 from scoring.outcomes.unit import Kind
 from scoring.text import counted, short
@@ -77,3 +81,24 @@ def _session_lines(row: WorkRow) -> Lines:
         used.append(f"{counted(unit.lines_written, 'line')} written")
     least = "at least " if unit.missing_sessions else ""
     yield f"It took {least}{', '.join(used)}."
+
+
+def of_no_unit(repository: GitRepository, sha: str) -> str:
+    """Return in words why a commit is of no unit of work, as far as its message says.
+
+    Args:
+        repository: an open repository.
+        sha: the full SHA of the commit.
+    """
+    commit = named_commits(repository, [sha]).get(sha)
+    if commit and len(commit.parents) > 1:
+        return f"{short(sha)} is a merge: what it brought counts by its own commits"
+
+    if commit:
+        agents = agents_of(commit.message, (commit.author, commit.committer))
+        if agents != NO_AGENTS or checkpoint_ids(commit.message):
+            return (
+                f"{short(sha)} names an agent or a checkpoint, but has no unit of its own: work "
+                "that was rebased or squashed counts once, by what it became"
+            )
+    return f"No agent is known to have taken part in {short(sha)}"

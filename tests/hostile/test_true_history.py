@@ -17,8 +17,10 @@ from helpers.pull_requests import (
 )
 from helpers.repos import Repo
 
+from scoring.errors import GaveUpError
 from scoring.evidence.git import changes
 from scoring.evidence.git.changes import CommitPair
+from scoring.evidence.git.limits import SECONDS_TO_LOSE, GitTime
 from scoring.evidence.git.repository import GitRepository
 
 Attack = Callable[[Repo], None]
@@ -278,3 +280,13 @@ def test_failures_for_size_keep_no_other_commit_from_being_compared(
     monkeypatch.setattr(changes, "MOST_CHANGES", 20)
     monkeypatch.setattr(changes, "MOST_FAILURES", 2)
     assert list(changes.changes(GitRepository(change.path), pairs)) == pairs[-1:]
+
+
+def test_a_strict_command_may_lose_more_seconds_before_it_ends() -> None:
+    """A trunk has old large commits too, and no gate is about these."""
+    git_time = GitTime()
+    git_time.is_strict = True
+    git_time.lose(5 * SECONDS_TO_LOSE)
+    assert not git_time.is_used_up
+    with pytest.raises(GaveUpError, match="more than 60 seconds"):
+        git_time.lose(2 * SECONDS_TO_LOSE)

@@ -651,7 +651,7 @@ def test_where_to_look_can_be_opened(line: str, where: str) -> None:
 )
 def test_what_deserves_no_look_is_not_shown_and_yet_counted(row: WorkRow) -> None:
     assert look_at([row]) == []
-    (line,) = look_at_page([row])
+    line, *_ = look_at_page([row])
     assert isinstance(line, Line)
     query = "select unit, cost, subject from work where state = 'lost'"
     assert line.parts == f'1 unit lost: da-score query "{query}"'

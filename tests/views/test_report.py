@@ -282,7 +282,7 @@ class TestPage:
 class TestTerminal:
     def test_of_an_empty_log(self) -> None:
         last = pipe_text(report_lines(made())).splitlines()[-1]
-        assert last.startswith("Nothing could be looked at: ")
+        assert last == "Nothing to look at: no work was found or chosen."
 
     def test_begins_with_what_became_of_the_work_and_ends_with_what_to_look_at(
         self, demo: Demo

@@ -514,7 +514,7 @@ class TestPage:
         shown = page(
             made(work=[piece("landed", 1.5), piece("landed"), piece("lost", 1.0)])
         )
-        assert "$2.50 in all, known for 2 of 3: 3 units of work, and talk." in shown
+        assert "$2.50 in all, known for 2 of 3: 3 units of work." in shown
         assert "<dd>$2.50 <small>known for 2 of 3, talk included</small></dd>" in shown
         assert "<dd>$1.00 <small>1 unit</small></dd>" in shown
         assert "<dd>$1.50 <small>1 of 2 have a cost</small></dd>" in shown

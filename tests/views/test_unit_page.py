@@ -8,6 +8,10 @@ from typing import Any, NamedTuple
 import pytest
 from helpers.harness_lines import cases
 from helpers.histories import DAY, TEXT, History, Session, writes
+from helpers.repos import Repo
+
+from scoring.evidence.git.repository import GitRepository
+from scoring.views.unit_page import of_no_unit
 
 
 class Made(NamedTuple):
@@ -163,3 +167,30 @@ def test_what_a_commit_reverted_is_nowhere_called_taken_back(
         if command in ("work", "explain 1"):
             text = f'"{subject}", 1 day later, which does next to nothing else'
             assert (text in page) is says_more
+
+
+def test_gates_count_no_talk_as_units(made: Made, da_score: Any, failed: bool) -> None:
+    answer = da_score("check", *made.places, "--no-failing-tests")
+    assert "2 units of work looked at, 2 with a test run" in answer.out
+    assert answer.status == (3 if failed else 0)
+    answer = da_score("check", *made.places, "--no-failing-tests", "--json")
+    assert json.loads(answer.out)["units"] == 2
+
+
+def test_a_commit_of_no_unit_is_answered_by_what_its_message_names(repo: Repo) -> None:
+    plain = repo.commit({"a": "1"}, "By hand")
+    agent = repo.commit(
+        {"a": "2"}, "A\n\nCo-Authored-By: Claude <noreply@anthropic.com>"
+    )
+    stored = repo.commit({"a": "3"}, "B\n\nEntire-Checkpoint: 0123456789ab")
+    repo.branch("side", plain)
+    repo.checkout("side")
+    repo.commit({"b": "1"}, "C")
+    merge = repo.merge("master")
+
+    opened = GitRepository(repo.path)
+    said = {sha: of_no_unit(opened, sha) for sha in (plain, agent, stored, merge)}
+    assert said[plain] == f"No agent is known to have taken part in {plain[:12]}"
+    for sha in (agent, stored):
+        assert said[sha].startswith(f"{sha[:12]} names an agent or a checkpoint, but ")
+    assert said[merge].startswith(f"{merge[:12]} is a merge: ")

@@ -195,7 +195,9 @@ def undoes_last_commit(commands: Commands) -> bool:
 
 
 def _undoes_after(undoes: bool, command: GitCommand) -> bool:
-    """Return whether the last commit is taken back, with its changes kept, after a command.
+    """Return whether the last commit counts as taken back, with its changes kept, after a command.
+
+    Any reset without ``--hard`` decides again; ``--hard`` changes nothing.
 
     Args:
         undoes: whether it is taken back before the command.

@@ -132,7 +132,8 @@ class HeldWork:
         """Return the same landings, in their order, decided again where work is not on the trunk.
 
         The work landed in a release that has its commit and does not take it back. Where a holder
-        has the commit otherwise, or has half of its lines, it is unknown whether the work landed.
+        has the commit otherwise, or holders together have half of its lines, it is unknown whether
+        the work landed.
         """
         decided = {}
         for landing in landings:
@@ -183,9 +184,10 @@ class HeldWork:
         return taken_back
 
     def _with_half_of_lines(self, shas: Sequence[str]) -> dict[str, Holder]:
-        """Return, by commit, the holder with half of the lines that it adds, as after a squash.
+        """Return, by commit, the main holder of its lines if half are held, as after a squash.
 
-        It is that of the commit with most of the lines. Commits without such a holder are left out.
+        All holders count together; the main one has the commit with most of these lines. Commits of
+        which less is held, or whose lines are unknown, are left out.
         """
         if not shas or not self._held:
             return {}

@@ -259,12 +259,13 @@ class AttributedLandings(Landings):
         for sha in self._asked:
             if sha not in containing or weighed[sha].found_by != NOT_LANDED:
                 continue
+            # of the later commits that contain it, the first that was decided
             first = weighed[later[next(containing[sha].indices())]]
-            whole = first.commit or first.part_of
+            trunk_commit = first.commit or first.part_of
             weighed[sha] = self._landing(
                 sha,
-                unknown=Unknown.PART if whole else Unknown.NOT_FOUND,
-                part_of=whole,
+                unknown=Unknown.PART if trunk_commit else Unknown.NOT_FOUND,
+                part_of=trunk_commit,
                 lines=weighed[sha].lines,
             )
 

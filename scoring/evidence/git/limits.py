@@ -26,6 +26,8 @@ SECONDS_WITHOUT_WORD = 10
 SECONDS_TO_LOSE = 10
 """Seconds that may go to questions that git cannot answer. After more it is asked no others."""
 
+_MORE_WHEN_STRICT = 6  # times as many seconds, where to lose them ends everything
+
 SECONDS_TO_UNPACK = 10
 """Seconds of processor time that one git may take to unpack or check out what is not trusted."""
 
@@ -67,7 +69,12 @@ class GitTime:
     @property
     def is_used_up(self) -> bool:
         """Whether git lost so much time that it is asked no more questions that may fail."""
-        return self._lost > SECONDS_TO_LOSE
+        return self._lost > self._most_lost
+
+    @property
+    def _most_lost(self) -> int:
+        """The seconds that may be lost: more where to lose them ends everything."""
+        return SECONDS_TO_LOSE * (_MORE_WHEN_STRICT if self.is_strict else 1)
 
     @property
     def has_failed(self) -> bool:
@@ -133,12 +140,10 @@ class GitTime:
         if not isinstance(error, TooLargeError):
             self._has_failed = True
         if self.is_used_up and not was_used_up:
-            limit = f"more than {SECONDS_TO_LOSE} seconds"
+            limit = f"more than {self._most_lost} seconds"
             problem = f"git took {limit} for commits that it cannot compare"
             if self.is_strict:
-                raise GaveUpError(
-                    f"{problem}, so nothing can be judged; leave out commits of that size"
-                )
+                raise GaveUpError(f"{problem}, so nothing can be judged")
             self.warn(
                 f"{problem}, so it compares no others: what they changed is not known"
             )
@@ -223,7 +228,7 @@ def limited(command: list[str], memory: int, seconds: int) -> list[str]:
 
 
 def took_too_long(exit_status: int, errors: bytes) -> bool:
-    """Return whether git, or another git that it started, was ended by its limit of time."""
+    """Return whether git, or another git that it started, exceeded its limit of processor time."""
     return exit_status == -signal.SIGXCPU or _CHILD_TOOK_TOO_LONG in errors
 
 

@@ -340,9 +340,10 @@ def _is_owned_by_another(answer: Answer) -> bool:
 
 
 def _not_a_work_tree(directory: Path, answer: Answer) -> NotARepositoryError:
-    """Return the error about a directory that git did not open, with why and what to do."""
-    # Files of a checkout can make a bare repository, which git refuses under our settings.
+    """Return the error about a directory where git opened no work tree: why, and what to do."""
     why = as_text(answer.stderr).strip().partition("\n")[0]
+    # Git opens a bare repository without an error, but under our settings refuses one that files
+    # of a checkout make.
     if not answer.returncode or b"safe.bareRepository" in answer.stderr:
         why = "it is a bare repository"
 

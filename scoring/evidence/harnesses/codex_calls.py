@@ -58,8 +58,9 @@ class CodexCalls(EventReader):
     """Notes calls and their results. What a call started may still run when its result comes.
 
     Attributes:
-        called: the ids of the calls that were counted, None among them if one has no id. Calls
-            that only ask for more output are not counted.
+        called: the ids of the calls that were counted, None among them if one has no id. Calls of
+            ``write_stdin`` and ``wait``, which only ask for more output, are not counted; a program
+            of ``exec`` that does so is.
     """
 
     def set_up(self) -> None:

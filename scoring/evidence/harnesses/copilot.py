@@ -98,7 +98,7 @@ class CopilotReader(ToolReader):
         self._last_end: dict[str, Tokens] = {}  # by model
 
     def entry(self, line: PlainData) -> None:
-        """Take an event."""
+        """Take an event. One without a time is skipped, but what it says of the session counts."""
         kind = text_in(line, "type")
         data = line.get("data")
         time = time_in(line, "timestamp")

@@ -238,7 +238,7 @@ def test_without_lines_of_their_own_no_words_are_looked_at() -> None:
         pytest.param(
             CLAIM,
             "confirmed",
-            "said that tests pass at ",
+            "said in words that tests pass, at ",
             "1 of 1 confirmed",
             id="a claim",
         ),

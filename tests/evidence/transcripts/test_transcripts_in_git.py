@@ -34,7 +34,7 @@ from scoring.evidence.attribution.attributed import (
 )
 from scoring.evidence.git.checkpoints import read_checkpoints
 from scoring.evidence.git.repository import GitRepository
-from scoring.evidence.harnesses import lines
+from scoring.evidence.harnesses import json_reader, lines
 from scoring.evidence.harnesses.harness import FileNames, Harness
 from scoring.evidence.harnesses.json_reader import JsonReader
 from scoring.evidence.harnesses.lines import Lines, read_parts
@@ -383,7 +383,7 @@ class TestDocuments:
     def test_over_the_limit_are_not_read(
         self, repo: Repo, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        monkeypatch.setattr(lines, "DOCUMENT_LIMIT", 1 << 20)
+        monkeypatch.setattr(json_reader, "DOCUMENT_LIMIT", 1 << 20)
         warnings: list[str] = []
         extra = stored(repo, b"{\n" + b" " * (2 << 20) + b"}", as_bytes(CODEX))
         survey = scanned(extra, warn=warnings.append)
