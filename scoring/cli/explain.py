@@ -151,12 +151,13 @@ def _print_unit(text: str, settings: Settings, no_entry: NotFoundError) -> None:
 
     horizon_days = outcome_rules(settings).horizon_days
     work = read_ledger(settings)
-    sha = commit_named(text, GitRepository(settings.repo_dir))
+    repository = GitRepository(settings.repo_dir)
+    sha = commit_named(text, repository)
     unit = unit_named(text, sha, work)
     if unit is None:
         if sha is None:
             raise no_entry
-        known = of_no_unit(GitRepository(settings.repo_dir), sha)
+        known = of_no_unit(repository, sha)
         reply(settings, None, [f"{known}; da-score work lists the work of agents."])
         click.get_current_context().exit(1)
 

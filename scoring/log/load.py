@@ -291,9 +291,8 @@ def load_archive(
 def _wrong_content(path: Path, error: YamlError) -> LogError:
     """Return the error about a file with wrong content. It quotes no file outside of the log."""
     if is_inside(path, path.parent):
-        mark = getattr(
-            error.__cause__, "problem_mark", None
-        )  # of text that is not YAML
+        # only text that is not YAML has one
+        mark = getattr(error.__cause__, "problem_mark", None)
         column = f" (column {mark.column + 1})" if mark else ""
         return LogError(f"{path}: {error}{column}")
     # The error would quote a file outside of the log.

@@ -228,6 +228,16 @@ def test_a_small_file_that_a_commit_has_very_often_is_not_checked_out(
     check_out(repo.path / ".git", tmp_path / "made", 8, 8 << 20)
 
 
+def commit_tree(repo: Repo, tree: bytes) -> None:
+    """Make HEAD a first commit with a tree of some bytes."""
+    oid = repo.write("tree", tree).strip()
+    commit = repo.write(
+        "commit",
+        b"tree %b\nauthor a <a> 1 +0000\ncommitter a <a> 1 +0000\n\nx\n" % oid.encode(),
+    ).strip()
+    repo.git("update-ref", "HEAD", commit)
+
+
 @pytest.mark.parametrize(
     "tree",
     [b"100644 a-without-end", b"nothing\0", b"file a\0" + bytes(20)],
@@ -235,12 +245,7 @@ def test_a_small_file_that_a_commit_has_very_often_is_not_checked_out(
 )
 def test_a_tree_that_is_none_is_an_error_of_git(tmp_path: Path, tree: bytes) -> None:
     repo = Repo(tmp_path / "repo")
-    oid = repo.write("tree", tree).strip()
-    commit = repo.write(
-        "commit",
-        b"tree %b\nauthor a <a> 1 +0000\ncommitter a <a> 1 +0000\n\nx\n" % oid.encode(),
-    ).strip()
-    repo.git("update-ref", "HEAD", commit)
+    commit_tree(repo, tree)
     with pytest.raises(GitError, match="is not a tree that can be read"):
         check_out(repo.path / ".git", tmp_path / "made", 8, 8 << 20)
 
@@ -250,12 +255,7 @@ def test_a_folder_is_one_whatever_the_rest_of_its_mode(tmp_path: Path) -> None:
     blob = bytes.fromhex(repo.write("blob", b"x").strip())
     inner = b"".join(b"100644 %d\0%b" % (n, blob) for n in range(9))
     folder = bytes.fromhex(repo.write("tree", inner).strip())
-    oid = repo.write("tree", b"40755 a\0" + folder).strip()
-    commit = repo.write(
-        "commit",
-        b"tree %b\nauthor a <a> 1 +0000\ncommitter a <a> 1 +0000\n\nx\n" % oid.encode(),
-    ).strip()
-    repo.git("update-ref", "HEAD", commit)
+    commit_tree(repo, b"40755 a\0" + folder)
     with pytest.raises(TooLargeError, match="more than 8 files"):
         check_out(repo.path / ".git", tmp_path / "made", 8, 8 << 20)
 

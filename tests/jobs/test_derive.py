@@ -528,6 +528,12 @@ class TestNotLanded:
             [(sha, None)] if is_found else [(None, f"checkpoint {name(1)}")]
         )
 
+    @staticmethod
+    def store(work: Work, at: str) -> None:
+        """Store a checkpoint without a transcript at a time."""
+        content = {"metadata.json": {}, "0/metadata.json": about(ID, created_at=at)}
+        record(work.repo, {name(1): content})
+
     @pytest.mark.parametrize("seconds", [3, 300], ids=["just behind it", "later"])
     def test_a_checkpoint_behind_a_commit_that_a_transcript_shows_is_that_one(
         self, work: Work, seconds: int
@@ -537,15 +543,7 @@ class TestNotLanded:
         session.commits(100, 2, 1, "Try it")
         work.keep(session, {1: "a" * 40})
         at = f"2026-04-12T13:{21 + (40 + seconds) // 60:02d}:{(40 + seconds) % 60:02d}Z"
-        record(
-            work.repo,
-            {
-                name(1): {
-                    "metadata.json": {},
-                    "0/metadata.json": about(ID, created_at=at),
-                }
-            },
-        )
+        self.store(work, at)
         shown = [(one["commit"], one["known_from"]) for one in self.twice(work)]
         own = (None, f"checkpoint {name(1)}")
         assert shown == (
@@ -569,15 +567,7 @@ class TestNotLanded:
         session.commits(100, 2, 1, "Try it")
         work.keep(session, {1: "a" * 40})
         at = f"2026-04-12T13:{stored}Z"
-        record(
-            work.repo,
-            {
-                name(1): {
-                    "metadata.json": {},
-                    "0/metadata.json": about(ID, created_at=at),
-                }
-            },
-        )
+        self.store(work, at)
         for path in ["c", *also]:  # as a squash, with another subject
             work.repo.commit(
                 {path: "1"},

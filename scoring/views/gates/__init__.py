@@ -158,12 +158,8 @@ class Verdict:
         if not self.work:
             return f"no work was looked at, because {self.no_work}"
         tested = sum(row.unit.last_passed is not None for row in self.work)
-        units = counted(self._units_looked_at, "unit of work", "units of work")
+        units = counted(len(self.work), "unit of work", "units of work")
         return f"{units} looked at, {tested} with a test run"
-
-    @property
-    def _units_looked_at(self) -> int:
-        return sum(row.unit.kind != "talk" for row in self.work or ())
 
     def as_dict(self) -> PlainData:
         """Return plain data for JSON."""
@@ -171,7 +167,7 @@ class Verdict:
             "passed": self.passed,
             "gates": self.demanded,
             "mean": self.mean,
-            "units": None if self.work is None else self._units_looked_at,
+            "units": None if self.work is None else len(self.work),
             "iterations": [checked.as_dict() for checked in self.iterations],
             "failures": _plain_failures(self.whole),
             "notes": self.notes,

@@ -168,7 +168,7 @@ def _failed_runs_aside(_: bool, rows: WorkRows) -> Reasons:
     aside = Counter(why_not for _, why_not in failed if why_not)
     if aside:
         why = ", ".join(f"{count} {why_not}" for why_not, count in aside.items())
-        units = counted(sum(row.unit.kind != "talk" for row in rows), "unit")
+        units = counted(len(rows), "unit")
         yield f"{len(failed)} of {units} ended with a failed test run; set aside: {why}"
 
 
