@@ -28,7 +28,7 @@ from helpers.packs import write_bundle
 from helpers.repos import Repo
 
 from scoring import store
-from scoring.errors import DaScoreError, silent
+from scoring.errors import DaScoreError, GaveUpError, silent
 from scoring.evidence.entry_files import HookOutcome
 from scoring.evidence.git import (
     changes,
@@ -43,8 +43,10 @@ from scoring.evidence.git import (
 from scoring.evidence.git.authorship import AttributedHistory
 from scoring.evidence.git.changes import CommitPair
 from scoring.evidence.git.checkout import check_out
+from scoring.evidence.git.checkpoints import checkpoint_ids
 from scoring.evidence.git.facts import Changed
 from scoring.evidence.git.followed_lines import FollowedTrunk
+from scoring.evidence.git.isolated import patch_ids
 from scoring.evidence.git.kept_objects import object_stamps
 from scoring.evidence.git.line_history import LineHistory
 from scoring.evidence.git.patches import FilePatch, line_key
@@ -391,9 +393,9 @@ def _(here: Here) -> str:
     return transcript_warnings(here.folder, as_bytes([response(1)]) * 10_000)
 
 
-@reaches("scoring.evidence.transcripts.scan.SECONDS_WITHOUT_WORD")
+@reaches("scoring.evidence.transcripts.scan.SECONDS_TO_READ")
 def _(here: Here) -> str:
-    here.patch.setattr("scoring.evidence.transcripts.scan.SECONDS_WITHOUT_WORD", 0)
+    here.patch.setattr("scoring.evidence.transcripts.scan.SECONDS_TO_READ", 0)
     here.patch.setattr("scoring.evidence.transcripts.scan._BYTES_A_SECOND", 1 << 40)
     return transcript_warnings(here.folder, as_bytes([response(1)]) * 10_000)
 
@@ -610,18 +612,55 @@ def _(here: Here) -> str:
 
 @reaches("scoring.evidence.git.walk.MOST_OF_LONG_TEXTS")
 def _(here: Here) -> str:
-    here.patch.setattr(walk, "MOST_OF_LONG_TEXTS", 100)
+    here.patch.setattr(walk, "MOST_OF_LONG_TEXTS", 200_000)
     repo = Repo(here.folder / "repo")
+    trailer = "\n\nEntire-Checkpoint: a1b2c3d4e5f6\n"
     for _ in range(3):
-        repo.commit(message="reverts it " * 9000)
+        repo.commit(message="reverts it " * 9000 + trailer)
+    repo.git("commit", "-q", "--allow-empty", "-m", "x", f"--author={'a' * 1_000} <a>")
     warnings: list[str] = []
     opened = GitRepository(repo.path)
     opened.time.warn = warnings.append
-    for _ in range(2):
-        commits = walk.trunk_commits(opened, "HEAD")
-        lengths = [len(commit.message) for commit in commits]
-        assert lengths == [99_000, 4096, 4096]
+    for long in (2, 0):
+        last, *commits = walk.trunk_commits(opened, "HEAD")
+        assert len(last.author.name) == 256
+        # the limit is that of all questions together
+        assert sum(len(commit.message) > 90_000 for commit in commits) == long // 2
+        assert all(map(checkpoint_ids, (commit.message for commit in commits)))
     (warning,) = warnings
+
+    opened.time.is_strict = True
+    with pytest.raises(GaveUpError, match="so nothing can be judged"):
+        walk.trunk_commits(opened, "HEAD")
+    return warning
+
+
+@reaches("scoring.evidence.git.limits.MOST_FAILURES")
+def _(here: Here) -> str:
+    """Git fails where objects are missing."""
+    repo = Repo(here.folder / "repo")
+    base = repo.commit({"a": "b"})
+    well = CommitPair(repo.commit({"b": "well = 1\n"}), base)
+    pairs = []
+    for number in range(limits.MOST_FAILURES):
+        tree = repo.git("mktree", "--missing", given=b"040000 tree %040x\td\n" % number)
+        commit = repo.git("commit-tree", tree.strip(), "-p", base, given=b"x\n")
+        pairs.append(CommitPair(commit.strip(), base))
+
+    def known(*asked: CommitPair, is_strict: bool = False) -> list[str]:
+        opened = GitRepository(repo.path)
+        opened.time.warn = warnings.append
+        opened.time.is_strict = is_strict
+        assert (well in changes.net_changes(opened, asked)) != bool(warnings)
+        assert (well in patch_ids(opened, asked)) != bool(warnings)
+        return warnings
+
+    warnings: list[str] = []
+    assert not known(*pairs[1:], well)
+    (warning,) = known(*pairs, well)
+    assert "so nothing can be judged" in refusal(
+        lambda: known(*pairs, well, is_strict=True)
+    )
     return warning
 
 

@@ -16,6 +16,9 @@ COMPARISON_TIMEOUT = 30
 MOST_CHANGES = 200_000
 """Files that may differ between two commits."""
 
+_ASKED_AGAIN = "--find-renames"
+"""The option without which git is asked again about the pairs at which it fails with it."""
+
 _OPTIONS = (
     "-r",
     "-z",
@@ -83,7 +86,7 @@ def net_changes(
 
     Where git cannot look for renames of changed files, only unchanged files count as renamed.
     """
-    with_renames = changes(repository, pairs, "--find-renames")
+    with_renames = changes(repository, pairs, _ASKED_AGAIN)
 
     missing = [pair for pair in pairs if pair not in with_renames]
     return with_renames | changes(repository, missing, "--find-renames=100%")
@@ -124,8 +127,8 @@ def compare(
 
     Where git fails at a pair, it is asked again about the pairs that follow. It is asked no more
 
-    - when it has failed :data:`MOST_FAILURES` times in a row, as in a partial clone without files;
-      failures at commits that are too large do not count;
+    - when it has failed :data:`MOST_FAILURES` times in a row, as in a partial clone without files,
+      of which one line warns; failures at commits that are too large do not count;
     - when it has no more time to lose (:attr:`GitTime.is_used_up`);
     - about a pair at which it failed before with the same options.
 
@@ -136,6 +139,9 @@ def compare(
         parse: takes the lines that git prints, and yields a commit and what changed, for each pair.
         report: is called with each pair at which git fails, and why.
         end: what ends a line.
+
+    Raises:
+        GaveUpError: it is asked no more, and :attr:`GitTime.is_strict`.
     """
 
     def ask(asked: Iterable[CommitPair]) -> Iterator[tuple[str, Parsed]]:
@@ -154,7 +160,10 @@ def compare(
     alone = 0  # how many of the next pairs are asked about one at a time
 
     for index, pair in enumerate(pairs):
-        if pair in failed or failures_in_a_row >= MOST_FAILURES or git_time.is_used_up:
+        gives_up = failures_in_a_row >= MOST_FAILURES
+        if gives_up and _ASKED_AGAIN not in options:
+            git_time.give_up_after_failures(failures_in_a_row)
+        if pair in failed or gives_up or git_time.is_used_up:
             yield None
             continue
 

@@ -43,6 +43,8 @@ _STARTS_ANOTHER = {"bundle"}
 _CHILD_TOOK_TOO_LONG = b" died of signal %d\n" % signal.SIGXCPU
 _MEMORY_PER_BYTE = 4  # bytes that git takes to read a history, for each byte of a pack
 
+_COMPARES_NO_OTHERS = "it compares no others: what they changed is not known"
+
 Question = TypeVar("Question")
 Reply = TypeVar("Reply")
 
@@ -51,17 +53,20 @@ class GitTime:
     """The time that git takes in one repository.
 
     Attributes:
-        warn: is called with a line of text when git takes too long: at most once for waiting, and
-            once for time that was lost.
-        is_strict: whether a GaveUpError ends everything when git has no more time to lose, since
-            what then is not known may be what a gate has to look at.
+        warn: is called with a line of text when git takes too long, fails too often, or has too
+            much to say: at most once for each.
+        is_strict: whether a GaveUpError ends everything when git has no more time to lose, fails
+            too often, or has too much to say, since what then is not known may be what a gate has
+            to look at.
+        long_texts: how many characters of long messages and names were read so far.
     """
 
     def __init__(self) -> None:
         self.warn: Warn = silent
         self.is_strict = False
+        self.long_texts = 0
         self._has_failed = False
-        self._has_long_texts = False
+        self._given_up: set[str] = set()
         self._is_waiting = False
         self._waited = 0.0
         self._lost = 0.0
@@ -84,14 +89,29 @@ class GitTime:
         """
         return self._has_failed or self.is_used_up
 
-    def warn_of_long_texts(self, most: int) -> None:
-        """Warn, once, that of many long messages only the first ``most`` characters are read."""
-        if not self._has_long_texts:
-            self._has_long_texts = True
-            self.warn(
-                "many commits have long messages, which take long to read; of some of them only"
-                f" the first {most:,} characters count"
-            )
+    def give_up(self, problem: str, rest: str) -> None:
+        """Say, once, what is not known because git cannot say it.
+
+        Args:
+            problem: what git cannot do, in words.
+            rest: what that means for the rest, in words.
+
+        Raises:
+            GaveUpError: :attr:`is_strict`.
+        """
+        if self.is_strict:
+            raise GaveUpError(f"{problem}, so nothing can be judged")
+        if problem not in self._given_up:
+            self._given_up.add(problem)
+            self.warn(f"{problem}, so {rest}")
+
+    def give_up_after_failures(self, count: int) -> None:
+        """Say that git failed at so many commits that it is not asked about the others.
+
+        Raises:
+            GaveUpError: :attr:`is_strict`.
+        """
+        self.give_up(f"git failed at {count} commits", _COMPARES_NO_OTHERS)
 
     @contextmanager
     def waiting(self) -> Iterator[None]:
@@ -140,12 +160,9 @@ class GitTime:
         if not isinstance(error, TooLargeError):
             self._has_failed = True
         if self.is_used_up and not was_used_up:
-            limit = f"more than {self._most_lost} seconds"
-            problem = f"git took {limit} for commits that it cannot compare"
-            if self.is_strict:
-                raise GaveUpError(f"{problem}, so nothing can be judged")
-            self.warn(
-                f"{problem}, so it compares no others: what they changed is not known"
+            problem = f"git took more than {self._most_lost} seconds"
+            self.give_up(
+                f"{problem} for commits that it cannot compare", _COMPARES_NO_OTHERS
             )
 
 
@@ -165,6 +182,9 @@ def ask_in_batches(
         git_time: counts the time of batches that fail. Once it is used up, all further questions
             stay unanswered.
         most_failures: after so many failures of single questions all further ones stay unanswered.
+
+    Raises:
+        GaveUpError: further questions stay unanswered, and ``git_time`` is strict.
     """
     answers: dict[Question, Reply] = {}
     everything = list(dict.fromkeys(questions))
@@ -188,6 +208,8 @@ def ask_in_batches(
             middle = len(batch) // 2
             waiting += [batch[middle:], batch[:middle]]
 
+    if waiting and not git_time.is_used_up:
+        git_time.give_up_after_failures(failures)
     return answers
 
 

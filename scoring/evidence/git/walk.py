@@ -21,13 +21,18 @@ _LOG_FORMAT = (
     "--format=%H%x00%P%x00%ct%x00%at%x00%as%x00%an%x00%ae%x00%cn%x00%ce%x00%s%x00%B%x00",
 )
 TEXT_LIMIT = 128 << 10
-"""Characters of a message, a subject or a name that are read."""
+"""Characters of a message or a subject that are read."""
 
-MOST_OF_LONG_TEXTS = 16 << 20
-"""Characters of all texts beyond the first :data:`SHORT_TEXT`, after which no others are read."""
+_NAME_LIMIT = 256  # characters of a name or an address that are read
 
-SHORT_TEXT = 4096
-"""Characters of a text that are read in any case."""
+MOST_OF_LONG_TEXTS = 32 << 20
+"""Characters of all texts of a repository beyond the first :data:`SHORT_TEXT` of each.
+
+After these only the beginnings and ends of texts are read.
+"""
+
+SHORT_TEXT = 2048
+"""Characters of a text that are read in any case, half of them at its end, where trailers are."""
 
 _FIELDS_OF_COMMIT = 12  # eleven, and an empty one
 _LOG_OF_NAMED = ("log", "--no-walk=unsorted", "--stdin", *_LOG_FORMAT)
@@ -107,11 +112,12 @@ def trunk_commits(
     fields = repository.lines("log", *options, *_LOG_FORMAT, tip, "--", end=b"\0")
 
     commits = []
-    for commit in _parse_log(fields, repository.time):
-        if _USED_MESSAGE.search(commit.message):
-            commits.append(commit)
-        else:
-            commits.append(commit._replace(message=""))
+    with repository.time.waiting():
+        for commit in _parse_log(fields, repository.time):
+            if _USED_MESSAGE.search(commit.message):
+                commits.append(commit)
+            else:
+                commits.append(commit._replace(message=""))
     return commits
 
 
@@ -163,8 +169,24 @@ def _parse_log(fields: Iterable[bytes], git_time: GitTime) -> Iterator[Commit]:
 
     Few bytes of a repository can be gigabytes of text. So a text is cut to :data:`TEXT_LIMIT`, and
     after :data:`MOST_OF_LONG_TEXTS` to :data:`SHORT_TEXT`, of which ``git_time`` warns.
+
+    Raises:
+        GaveUpError: texts are cut after so many, and ``git_time`` is strict.
     """
-    left = MOST_OF_LONG_TEXTS
+
+    def cut(text: str) -> str:
+        git_time.long_texts += max(min(len(text), TEXT_LIMIT) - SHORT_TEXT, 0)
+        if git_time.long_texts <= MOST_OF_LONG_TEXTS:
+            return text[:TEXT_LIMIT]
+
+        git_time.give_up(
+            "many commits have long messages, which take long to read",
+            f"of some of them only the first and last {SHORT_TEXT // 2:,} characters count",
+        )
+        if len(text) <= SHORT_TEXT:
+            return text
+        return f"{text[: SHORT_TEXT // 2]}\n{text[-SHORT_TEXT // 2 :]}"
+
     # One value is kept for each SHA, day and person: a commit comes after it was named as a parent.
     shas: dict[str, str] = {}
     days: dict[str, str] = {}
@@ -174,13 +196,10 @@ def _parse_log(fields: Iterable[bytes], git_time: GitTime) -> Iterator[Commit]:
     # Fields after the last whole commit are dropped.
     while len(record := tuple(islice(texts, _FIELDS_OF_COMMIT))) == _FIELDS_OF_COMMIT:
         sha, parents, time, authored, date = record[:5]
-        limit = TEXT_LIMIT if left > 0 else SHORT_TEXT
-        cut_texts = [text[:limit] for text in record[5:11]]
-        left -= sum(len(text[SHORT_TEXT:]) for text in cut_texts)
-        if left <= 0:
-            git_time.warn_of_long_texts(SHORT_TEXT)
-
-        name, email, committer_name, committer_email, subject, message = cut_texts
+        name, email, committer_name, committer_email = [
+            text[:_NAME_LIMIT] for text in record[5:9]
+        ]
+        subject, message = map(cut, record[9:11])
         author = Identity(name, email)
         committer = Identity(committer_name, committer_email)
         parent_shas = [shas.setdefault(parent, parent) for parent in parents.split()]

@@ -63,7 +63,7 @@ NOTHING_USABLE = "no line that could be used"
 NOT_READ = "of a harness that is not read"
 """Why nothing of a transcript counts that no reader understands."""
 
-SECONDS_WITHOUT_WORD = 10.0
+SECONDS_TO_READ = 10.0
 """Seconds of processor time that reading may take before a line says so."""
 
 _BYTES_A_SECOND = 8 << 20
@@ -271,7 +271,7 @@ class Scan(ABC):
         """Wait for what is being read, and put what came without a warning into the store."""
         assert self._pool is not None
         seconds_of: dict[str, float] = {}
-        free_seconds = SECONDS_WITHOUT_WORD
+        free_seconds = SECONDS_TO_READ
         with Store(self.cache_dir if self._keeps else None) as store:
             for number, read in self._pool.results():
                 source = self._sources[number]
