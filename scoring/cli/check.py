@@ -166,7 +166,7 @@ def command(
     with progress("Scoring the log, and looking at what became of the work"):
         verdict = check(examined, made, selection.last, allow_empty, work)
     if selection.since:
-        timeless = timeless_text(unit for unit in units if not unit.entries)
+        timeless = timeless_text(units)
         if timeless:
             verdict.notes.append(f"{timeless} by --since {selection.since}")
     if _is_shallow(settings.repo_dir):

@@ -4,6 +4,7 @@ Evidence names the transcript of a checkpoint by the branch that everybody share
 has that branch only as one of a remote, and ``git show`` takes only the name that is here.
 """
 
+import shlex
 from functools import cached_property
 from pathlib import Path
 
@@ -26,6 +27,25 @@ def openable(path: str, branch: str) -> str:
     if path.partition(":")[0] == BRANCH:
         return f"{branch}{path.removeprefix(BRANCH)}"
     return path
+
+
+def command_to_show(path: Path, first: int, last: int) -> str:
+    """Return a shell command that prints lines of a transcript, to be run in the clone.
+
+    "" for a database and for a compressed file, of which no such command shows a line.
+
+    Args:
+        path: the transcript, by the name that opens it here.
+        first: the number of the first line, from 1.
+        last: the number of the last line, from 1.
+    """
+    if path.suffix in (".db", ".zst"):
+        return ""
+    numbers = f"{first}p" if first == last else f"{first},{last}p"
+    name = shlex.quote(str(path))
+    if ":" in name and not path.is_absolute():  # an object in git
+        return f"git show {name} | sed -n {numbers}"
+    return f"sed -n {numbers} {name}"
 
 
 def opened_here(observed: Observed, branch: str) -> Observed:

@@ -165,6 +165,8 @@ def missing_commit(facts: IterationFacts) -> str:
     unknown = facts.landing.unknown or facts.changed.unknown
     if unknown is Unknown.NO_TRUNK and facts.landing.rules == "reference":
         return "score under a rubric that finds the trunk: 3.1.0"
+    if unknown is Unknown.NO_COMMIT and facts.record.checkpoint:
+        return "nothing, if the work was never committed; otherwise name its commit in the entry"
     if unknown is None:
         return Landed.supply
     return _SUPPLY.get(unknown, Landed.supply)

@@ -73,7 +73,9 @@ class Scope(Signal):
 
     def advice(self, present: bool, facts: IterationFacts) -> str:
         """Return what would raise the score: a declared scope, or a commit that git can measure."""
-        missing = missing_commit(facts) if facts.scope else DECLARE
+        missing = DECLARE
+        if facts.scope or facts.changed.unknown is Unknown.NO_COMMIT:
+            missing = missing_commit(facts)
         if facts.scope and facts.changed.sha and not facts.changed.unknown:
             missing = "declare fewer patterns, or folders"
 

@@ -163,6 +163,7 @@ def spending_lines(spending: Spending | None) -> list[str]:
         lines.append(price_note(spending))
     if spending.source == "transcripts":
         lines.append(
-            "counted up to the commit; da-score work also counts what the agent wrote to report it"
+            "counted up to the end of the work; "
+            "da-score work also counts what the agent wrote to report it"
         )
     return list(filter(None, lines))

@@ -42,6 +42,9 @@ def draw(blocks: Iterable[Block], console: Console) -> None:
         if isinstance(block, Line):
             parts = [_text(cell) for cell in block.cells()]
             line = Text(style=block.style).join(parts)
+            if block.pasted:
+                console.print(line, soft_wrap=True)
+                continue
             console.print(_with_hanging_indent(line, console.width), overflow="fold")
             continue
 

@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Sequence
 
 from scoring.evidence.facts import IterationFacts
+from scoring.evidence.openable import command_to_show
 from scoring.evidence.transcripts.facts import NS
 from scoring.evidence.transcripts.observed_facts import ClaimResult, Method, Observed
 from scoring.sidecars.meaning import Meaning
@@ -16,7 +17,7 @@ from .explain import WORTH_SAYING, Explanation
 from .landing_text import named_commit
 from .outcome_pages import outcome_text
 from .session_pages import score_text
-from .table import Lines, Page
+from .table import Line, Lines, Page
 
 _ROLES = {
     "impl": "the agent that did the work",
@@ -51,6 +52,8 @@ def explanation_page(
         *claim_lines(examined.facts),
     ]
     yield from _listed("What was claimed, and what was observed", claims)
+    if examined.facts.observed:
+        yield from commands_to_read([examined.facts.observed])
 
 
 def _listed(title: str, texts: Iterable[str]) -> Lines:
@@ -162,7 +165,7 @@ def _compared_claim(pair: IntegrityObservation) -> str:
     head = f"{pair.signal}: {_ROLES.get(pair.role, pair.role)}"
     observation = f"observed {observed.sub_score:.2f} ({observed.detail})"
     if not claimed.present:
-        return f"{head} claimed nothing; {observation}"
+        return f"{head} claimed nothing in the entry; {observation}"
 
     claim = f"{head} claimed {claimed.sub_score:.2f} ({claimed.detail})"
     if not observed.present:
@@ -236,7 +239,7 @@ def chain_lines(facts: IterationFacts, kept: OwnLines | None) -> Lines:
         yield from kept_lines
         return
 
-    yield from _session_lines(observed)
+    yield from _session_lines(facts, observed)
     parts = "; ".join(_work_parts(observed))
     if parts:
         yield parts
@@ -260,13 +263,22 @@ def chain_lines(facts: IterationFacts, kept: OwnLines | None) -> Lines:
         yield f"agents wrote {share} of the lines that its commit adds"
 
 
-def _session_lines(observed: Observed) -> Lines:
+def _how_found(facts: IterationFacts, method: Method | None) -> str:
+    """Return how lines were found, and for a checkpoint also what names it."""
+    checkpoint = facts.record.checkpoint
+    if method == "checkpoint" and checkpoint and not facts.landing.sha:
+        named = cut(checkpoint, LONGEST_NAME)
+        return f"by checkpoint: the entry names checkpoint {named}, and that names the session"
+    return _METHODS[method]
+
+
+def _session_lines(facts: IterationFacts, observed: Observed) -> Lines:
     """Yield how the sessions were found, which they are, and where their lines are."""
     if observed.checkpoint_tokens:
         problem = observed.problem or "no transcript is here"
         yield f"{problem}; the tokens are totals that its checkpoint states"
     else:
-        yield f"transcript lines found {_METHODS[observed.method]}"
+        yield f"transcript lines found {_how_found(facts, observed.method)}"
         if observed.problem:
             yield f"but: {observed.problem}"
 
@@ -290,8 +302,12 @@ def _session_lines(observed: Observed) -> Lines:
 def lines_found(observed: Observed) -> Lines:
     """Yield where lines of work are, by transcript."""
     for lines in observed.lines[:_MOST_LISTED]:
-        to_last = f" to {lines.last}" if lines.total > 1 else ""
-        yield f"{counted(lines.total, 'line')}, {lines.path}:{lines.first}{to_last}"
+        which = f"line {lines.first}"
+        if lines.total > 1:
+            which = f"lines {lines.first} to {lines.last}"
+        if lines.total <= lines.last - lines.first:
+            which = f"{lines.total} of the {which}"
+        yield f"{which} of {lines.path}"
 
     more = observed.lines[_MOST_LISTED:]
     if more:
@@ -303,6 +319,26 @@ def sightings(observed: Observed) -> Lines:
     """Yield where the commit, the last test run and corrections of work were seen."""
     for sighting in observed.seen:
         yield f"{sighting.what} at {sighting.path}:{sighting.line}"
+
+
+def commands_to_read(observed: Iterable[Observed]) -> Page:
+    """Yield commands that print what was seen and claimed, or else all lines of the work."""
+    spots = []
+    ranges = []
+    for each in observed:
+        for seen in each.seen:
+            spots.append((seen.path, seen.line, seen.line))
+        for claim in each.claims:
+            spots.append((claim.path, claim.line, claim.line))
+        for lines in each.lines[:_MOST_LISTED]:
+            ranges.append((lines.path, lines.first, lines.last))
+
+    commands = [command_to_show(*place) for place in sorted(set(spots or ranges))]
+    if any(commands):
+        yield ""
+        yield "To read these lines, in the repository"
+        for command in filter(None, commands):
+            yield Line(f"  {command}", pasted=True)
 
 
 def _work_parts(observed: Observed) -> Lines:
@@ -339,8 +375,8 @@ def claim_lines(facts: IterationFacts) -> Lines:
         yield f"said in words that tests pass, at {claim.where}: {_RESULTS[claim.result]}"
     if not observed.claims:
         yield (
-            "in words: no claims found in the last message before the commit, "
-            "nor in the one that reports it"
+            "in words: no claims found in the last message of the work, "
+            "nor in one that reports its commit"
         )
 
 

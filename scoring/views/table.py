@@ -219,11 +219,13 @@ class Line(NamedTuple):
         parts: the text, or parts of it that may have their own styles.
         style: a style of rich for the whole line.
         only: the place that shows the line; None for both places.
+        pasted: whether people paste it into a shell, so that no terminal may break it.
     """
 
     parts: Cells | str = ""
     style: str = ""
     only: Place | None = None
+    pasted: bool = False
 
     def pipe(self) -> str:
         """Return the line as text."""

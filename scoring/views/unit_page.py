@@ -11,7 +11,7 @@ from scoring.outcomes.unit import Kind
 from scoring.text import counted, short
 
 from .amounts import cost_text, duration_text
-from .explain_text import lines_found, sightings
+from .explain_text import commands_to_read, lines_found, sightings
 from .landing_text import named_commit, unit_text
 from .look_at import Reason
 from .outcome_pages import outcome_text
@@ -55,6 +55,8 @@ def unit_page(
             yield f"Look at {reason.where}: {reason.text}."
     yield from _session_lines(row)
     yield "It has no score: no entry in the log names it."
+    opened = [opened_here(each, unit.checkpoint_branch) for each in unit.observed]
+    yield from commands_to_read(opened)
 
 
 def _session_lines(row: WorkRow) -> Lines:

@@ -61,9 +61,9 @@ def work_of(
 ) -> list[WorkRow]:
     """Return the selected work of a log's repository, what ended first at the beginning.
 
-    Work without a time comes before all other. Evidence is always read as attributed. Work that no
-    entry names is selected by time alone. Where git cannot say what became of work, as without a
-    trunk, there is a warning, and no rows.
+    Work without a time comes before all other. Evidence is always read as attributed. Days select
+    work by when it ended. Where git cannot say what became of work, as without a trunk, there is a
+    warning, and no rows.
 
     Args:
         view: the log, and which of its iterations are selected.
@@ -82,7 +82,7 @@ def work_of(
         records = preloaded.evidence.records
     else:
         records = view.entries(sources)
-    chosen = view.selection.numbers(records)
+    chosen = msgspec.structs.replace(view.selection, since=None).numbers(records)
 
     try:
         if preloaded:
@@ -105,23 +105,21 @@ def work_of(
 def _is_wanted(unit: Unit, selection: Selection, chosen: Collection[int]) -> bool:
     """Return whether a unit is selected.
 
-    - A unit with entries is selected if one of its entries is.
-    - A unit without entries is selected by the day on which it ended, the first day included, and
-      only if nothing but days is asked for.
+    Days select a unit by the day on which it ended, whatever its entries say. Everything else
+    selects a unit by its entries, and none without an entry.
 
     Args:
         unit: the unit.
         selection: what is asked for.
-        chosen: the numbers of the iterations that this selects.
+        chosen: the numbers of the iterations that this selects, whatever their days.
     """
+    if selection.since is not None:
+        day = day_of(unit.ended)
+        if day is None or day < selection.since:
+            return False
     if unit.entries:
         return any(entry.iteration in chosen for entry in unit.entries)
-    if (selection.last, selection.task, selection.only) != (None, None, None):
-        return False
-    if selection.since is None:
-        return True
-    day = day_of(unit.ended)
-    return day is not None and day >= selection.since
+    return (selection.last, selection.task, selection.only) == (None, None, None)
 
 
 def day_of(

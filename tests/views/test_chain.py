@@ -1,6 +1,7 @@
 """Whose work it is: how doctor counts it, and how explain follows it down to the line."""
 
 import json
+import subprocess
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -17,7 +18,7 @@ from msgspec.structs import replace
 from scoring.evidence import openable
 from scoring.evidence.facts import IterationFacts
 from scoring.evidence.git.checkpoint_files import name_of_branch
-from scoring.evidence.git.facts import ANCESTOR, Landing
+from scoring.evidence.git.facts import ANCESTOR, Landing, Unknown
 from scoring.evidence.git.repository import GitRepository
 from scoring.evidence.transcripts.facts import NS, IterationWindow, TranscriptFacts
 from scoring.evidence.transcripts.observed_facts import (
@@ -32,7 +33,7 @@ from scoring.log.places import EntryPlaces
 from scoring.sidecars.provenance import OwnLines
 from scoring.signals.signal import KEEP_TRANSCRIPT
 from scoring.signals.table import signal_of
-from scoring.views.explain_text import chain_lines
+from scoring.views.explain_text import chain_lines, lines_found
 from scoring.views.score_pages import chain_payload, kept_payload
 
 ABSENT = "0123456789ab"
@@ -322,7 +323,7 @@ class TestExplanation:
             "  transcript lines found by commit: a session made the commit\n  session mine\n"
             in shown
         )
-        assert f"  7 lines, {path}:1 to 7\n" in shown
+        assert f"  lines 1 to 7 of {path}\n" in shown
         assert f"  interrupted by the user at {path}:5\n" in shown
 
     def test_names_the_lines_that_votes_come_from(
@@ -365,6 +366,32 @@ class TestExplanation:
             assert shown.count("entire/checkpoints/v1") == shown.count(
                 "origin/entire/checkpoints/v1"
             )
+
+    @pytest.mark.parametrize("number", [1, 2], ids=["a file", "an object in git"])
+    def test_prints_commands_that_show_what_was_seen(
+        self, run: Run, made: History, number: int
+    ) -> None:
+        chain = run("explain", str(number), "--json")["attribution"]
+        wanted = set()
+        for seen in chain["seen"]:
+            text = (
+                Repo.at(made.repo).git("show", seen["path"])
+                if number == 2
+                else Path(seen["path"]).read_text("utf-8")
+            )
+            wanted.add(text.splitlines()[seen["line"] - 1])
+        assert wanted
+
+        _, _, commands = run("explain", str(number)).partition(
+            "\nTo read these lines, "
+        )
+        shown = set()
+        for command in commands.splitlines()[1:]:
+            printed = subprocess.run(
+                command, shell=True, cwd=made.repo, check=True, stdout=subprocess.PIPE
+            )
+            shown.add(printed.stdout.decode("utf-8").rstrip())
+        assert shown == wanted
 
     def test_asks_once_for_that_name(
         self, run: Run, monkeypatch: pytest.MonkeyPatch
@@ -439,7 +466,55 @@ def facts(observed: Observed | None, **known: Any) -> IterationFacts:
 HERE = Path("t.jsonl")
 
 
+@cases(
+    "path, first, last, command",
+    {
+        "a name with a space": ("/a b/t.jsonl", 7, 7, "sed -n 7p '/a b/t.jsonl'"),
+        "a relative name": ("a/t.jsonl", 7, 9, "sed -n 7,9p a/t.jsonl"),
+        "an object in git": ("x:a/t", 7, 7, "git show x:a/t | sed -n 7p"),
+        "a database, which has no lines": ("/a/opencode.db", 7, 7, ""),
+        "a compressed file": ("/a/t.jsonl.zst", 7, 7, ""),
+    },
+)
+def test_command_to_show(path: str, first: int, last: int, command: str) -> None:
+    assert openable.command_to_show(Path(path), first, last) == command
+
+
 class TestWords:
+    @cases(
+        "total, words",
+        {
+            "one": ((9, 9, 1), "line 9 of t.jsonl"),
+            "all of them": ((3, 9, 7), "lines 3 to 9 of t.jsonl"),
+            "some of them": ((3, 9, 5), "5 of the lines 3 to 9 of t.jsonl"),
+        },
+    )
+    def test_of_lines_by_their_numbers(
+        self, total: tuple[int, int, int], words: str
+    ) -> None:
+        assert [*lines_found(Observed(lines=(LinesFound(HERE, *total),)))] == [words]
+
+    def test_of_a_checkpoint_that_no_commit_names(self) -> None:
+        record = IterationRecord(2, 1, known_from=f"checkpoint {ABSENT}")
+        landing = Landing("attributed", facts(None).trunk, unknown=Unknown.NO_COMMIT)
+        changed = replace(facts(None).changed, unknown=Unknown.NO_COMMIT)
+        observed = Observed("checkpoint", ("s",))
+        found = facts_of(record, landing=landing, observed=observed, changed=changed)
+        line, *_ = chain_lines(found, None)
+        named = f"the entry names checkpoint {ABSENT}, and that names the session"
+        assert line == f"transcript lines found by checkpoint: {named}"
+        landed = replace(found, landing=facts(None).landing)
+        named = "the commit names a checkpoint"
+        assert any(named in line for line in chain_lines(landed, None))
+
+        by_hand = replace(found, record=IterationRecord(2, 1))
+        for name in ("landed", "scope"):
+            signal = signal_of(name)
+            assert signal
+            advice = signal.advice(False, found)
+            assert advice.startswith("nothing, if the work was never committed")
+            assert signal.advice(False, by_hand).startswith("name the commit in")
+
     def test_of_much_are_few(self) -> None:
         many = tuple(LinesFound(Path(f"{n}.jsonl"), 1, 2, 2) for n in range(300))
         names = tuple(f"s{n}" for n in range(300))

@@ -278,15 +278,17 @@ class TestExplanation:
         edit(demo.iter_log_dir / "iter-1.yaml", f'{key}: "yes"', f'{key}: ""')
         shown = da_score("explain", "1", "--recompute", "--rubric", "3.1.0").out
         assert (
-            "\n  landed: the agent that did the work claimed nothing; observed 1.00 ("
-            in shown
+            "\n  landed: the agent that did the work claimed nothing in the entry; "
+            "observed 1.00 (" in shown
         )
 
     @pytest.mark.parametrize("command", ["explain", "iteration"])
     def test_says_that_work_adds_what_followed_the_commit_to_its_cost(
         self, da_score: DaScore, command: str
     ) -> None:
-        note = "up to the commit; da-score work also counts what the agent wrote to report it"
+        note = (
+            "up to the end of the work; da-score work also counts what the agent wrote"
+        )
         assert note in da_score(command, "5", "--rubric", "3.1.0").out
         assert (
             note

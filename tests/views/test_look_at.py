@@ -132,7 +132,7 @@ def test_the_gate_lists_all_work_with_failing_tests(
 def test_undone_work_that_is_not_listed_is_named_with_the_reason(
     history: History, da_score: Any
 ) -> None:
-    """A revert within an hour was a trial: the count has it, and the table does not."""
+    """A revert within an hour was a trial: counts and gates have it, and the table does not."""
     session = history.session("s1")
     commit_with_tests(history, session, 100, 10_000, failed=False)
     history.commit(10_100, 'Revert "Step 10000"', files={"src/10000.py": ""})
@@ -142,6 +142,13 @@ def test_undone_work_that_is_not_listed_is_named_with_the_reason(
         r"1 reverted unit is not listed \(undone within an hour\): [0-9a-f]{12}", line
     )
     assert f">{line}</p>" in da_score("report", "--out", "-", *places).out
+
+    counted = da_score("work", "--json", *places).json["summary"]["reverted"]
+    options = (*places, "--rubric", "3.1.0")
+    (fails,) = lines_of(da_score("check", "--max-reverted", "0", *options).out, "FAIL")
+    assert (counted, "1 unit was reverted, of " in fails) == (1, True)
+    help_text = " ".join(da_score("check", "--help").out.split())
+    assert "were reverted, on their own branch too, as work counts them." in help_text
 
 
 def test_what_a_row_does_not_have_is_a_dash(history: History, da_score: Any) -> None:

@@ -80,7 +80,7 @@ def test_shows_the_command_and_the_line_of_the_last_test_run(
     assert seen in page
     look_at = f"\nLook at {made.runs[kind]}: its last test run failed.\n"
     assert (look_at in page) is (failed and kind != "talk")  # talk is no work
-    assert re.search(r"\n  \d+ lines?, \S+\.jsonl:1 to \d+\n", page)
+    assert re.search(r"\n  lines 1 to \d+ of \S+\.jsonl\n", page)
     assert f"({made.units[kind]})\n" in page.partition("\n")[0] + "\n"
 
 

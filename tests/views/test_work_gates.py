@@ -331,16 +331,28 @@ def test_without_transcripts_no_failing_tests_says_that_it_judged_nothing(
     assert note not in check("--max-reverted", "9", "--transcripts", "none").out
 
 
+@pytest.mark.parametrize("has_entry", [False, True])
 def test_work_without_a_time_is_not_chosen_by_days_and_counted(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, da_score: Any
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, da_score: Any, has_entry: bool
 ) -> None:
-    """Nothing is here of the session of a checkpoint, and no commit names it."""
+    """Nothing is here of the session of a checkpoint, and no commit names it.
+
+    The date of its entry is not when it ended, in ``check`` as in ``work``.
+    """
     made = History(tmp_path)
     monkeypatch.setenv("HOME", str(made.home))
     made.checkpoint(1, ({"session_id": "gone"}, None))
     made.commit(10, "By hand")
     made.write()
-    asked = ("check", "--max-reverted", "0", "--repo-dir", str(made.repo), "--no-cache")
+    where = ("--repo-dir", str(made.repo), "--no-cache")
+    if has_entry:
+        assert da_score("derive", *where[:2]).status == 0
+    asked = ("check", "--max-reverted", "0", *where)
     note = "note  1 unit without a known time is left out by --since 2026-02-01\n"
-    assert note in da_score(*asked, "--since", "2026-2").out
-    assert "without a known time" not in da_score(*asked).out
+    shown = da_score(*asked, "--since", "2026-2").out
+    assert (note in shown, "no work was looked at" in shown) == (True, True)
+    shown = da_score(*asked).out
+    assert "without a known time" not in shown
+    assert "1 unit of work looked at" in shown
+    assert len(da_score("work", "--json", *where).json["units"]) == 1
+    assert not da_score("work", "--json", *where, "--since", "2026-2").json["units"]

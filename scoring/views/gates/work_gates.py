@@ -105,7 +105,7 @@ def _at_most(
 
 MAX_REVERTED = _at_most(
     "max-reverted",
-    "At most N units, or P% of them, were reverted.",
+    "At most N units, or P% of them, were reverted, on their own branch too, as work counts them.",
     "N|P%",
     partial(
         _too_many,
