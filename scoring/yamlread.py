@@ -57,19 +57,26 @@ class Reader:
     Every method raises a YamlError, with line and field, for a node that does not fit.
     """
 
-    def __init__(self, true_flags: Collection[str] = TRUE_FLAGS) -> None:
+    def __init__(
+        self,
+        true_flags: Collection[str] = TRUE_FLAGS,
+        lines: dict[str, int] | None = None,
+    ) -> None:
         """Prepare to take nodes.
 
         Args:
             true_flags: the plain booleans that a test flag takes for true.
+            lines: gets the line of the name of each field that is taken, from 1, by the path of
+                the field such as ``verifiers.0.status``; None notes no lines.
         """
         self._true_flags = true_flags
+        self._lines = lines
         self._steps = 0
         self._most = maxsize
         self._last_step = maxsize
         self._steps_in_aliases = 0
         self._open_aliases: set[int] = set()
-        self._path: list[str] = []
+        self._path: list[str | int] = []  # names of fields, and indices in lists
 
     def allow(self, most: int) -> None:
         """Allow ``most`` values, lists and mappings from now on, those of aliases included."""
@@ -183,15 +190,19 @@ class Reader:
         Null items are dropped, and null is an empty list.
         """
         target = self._enter(node)
+        values: list[Any] = []
+        self._path.append(0)
         try:
             if isinstance(target, Sequence):
-                return [
-                    take(self, item) for item in target.items if not self.is_null(item)
-                ]
-            if self._is_nothing(target):
-                return []
-            raise self._misfit(target, "a list")
+                for item in target.items:
+                    if not self.is_null(item):
+                        self._path[-1] = len(values)
+                        values.append(take(self, item))
+            elif not self._is_nothing(target):
+                raise self._misfit(target, "a list")
+            return values
         finally:
+            self._path.pop()
             self._leave(node)
 
     def struct(
@@ -239,6 +250,8 @@ class Reader:
                 names.add(name)
                 if name in fields:
                     self._path.append(name)
+                    if self._lines is not None:
+                        self._lines[".".join(map(str, self._path))] = key.line
                     try:
                         values[name] = fields[name](self, value)
                     finally:  # a list may go on after an item that does not fit
@@ -303,8 +316,9 @@ class Reader:
     def _misfit(self, node: Node, wanted: str) -> YamlError:
         """Return the error about a node that does not fit where ``wanted`` belongs."""
         place = f"line {node.line}: "
-        if self._path:
-            place += ".".join(self._path) + ": "
+        names = [name for name in self._path if isinstance(name, str)]
+        if names:
+            place += ".".join(names) + ": "
 
         target = target_of(node)
         if isinstance(target, Sequence):

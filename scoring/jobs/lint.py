@@ -15,8 +15,7 @@ from scoring.evidence.git.repository import GitRepository
 from scoring.evidence.labels import label_facts
 from scoring.files import read_file
 from scoring.log.find import ARCHIVE_NAME, is_entry_name, names_in_log
-from scoring.log.parse import MOST_IN_ENTRY, parse_archive, parse_iteration_record
-from scoring.log.places import field_lines
+from scoring.log.parse import MOST_IN_ENTRY, parse_archive, record_of
 from scoring.log.schema import faults_of
 from scoring.text import shown, trim
 from scoring.yamlnodes import MappingNode, Node, Sequence
@@ -74,7 +73,7 @@ class _ReadEntry(NamedTuple):
         iteration: its number.
         commit: the commit that it names, as written; "" for none.
         session: the session that it names; "" for none, and for an entry of the archive.
-        lines: the line of each field, from 1, by the path of the field.
+        lines: the line of the name of each field, from 1, by the path of the field.
     """
 
     path: Path
@@ -145,13 +144,14 @@ def _check_entry(
     """Yield what is wrong with an entry, and append the entry to ``entries`` if it can be read."""
     number = number_of(path.name)
     has_error = False
+    lines: dict[str, int] = {}
     try:
         data = read_file(path, within=path.parent)
         document = parse(data, MOST_IN_ENTRY)
         for finding in _faults_in(path, document, number, strict):
             has_error = has_error or finding.level == "error"
             yield finding
-        record = parse_iteration_record(data)
+        record = record_of(document, Reader(lines=lines))
     except InputError as e:
         if not has_error:
             yield _unreadable(path, number, str(e))
@@ -162,7 +162,7 @@ def _check_entry(
         record.iteration,
         trim(record.commit),
         record.agent.session_id,
-        lines=field_lines(document),
+        lines,
     )
     entries.append(entry)
     if record.iteration != number:
@@ -186,13 +186,14 @@ def _check_archive(
                 has_error = has_error or finding.level == "error"
                 yield finding
             with contextlib.suppress(YamlError):
-                values = Reader().struct(item, _FIELDS_OF_ARCHIVED)
+                lines: dict[str, int] = {}
+                values = Reader(lines=lines).struct(item, _FIELDS_OF_ARCHIVED)
                 entry = _ReadEntry(
                     path,
                     values.get("iteration", 0),
                     trim(values.get("commit", "")),
                     session="",
-                    lines=field_lines(item),
+                    lines=lines,
                 )
                 entries.append(entry)
         parse_archive(data)
@@ -306,8 +307,4 @@ def _unknown_sessions(
             f"no transcript has the session {shown(entry.session)};"
             " it may be gone, or the id is another one"
         )
-        finding = entry.finding("warning", "agent.session_id", text)
-        if finding.line is None:
-            # The block may come from an alias.
-            finding = finding._replace(line=entry.lines.get("agent"))
-        yield finding
+        yield entry.finding("warning", "agent.session_id", text)

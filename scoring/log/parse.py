@@ -324,18 +324,15 @@ def parse_iteration_record(
     if isinstance(data, str):
         data = data.encode("utf-8", "surrogateescape")
 
-    return record_of(parse(data, MOST_IN_ENTRY), true_flags)
+    return record_of(parse(data, MOST_IN_ENTRY), Reader(true_flags))
 
 
-def record_of(
-    node: Node | None, true_flags: Collection[str] = TRUE_FLAGS
-) -> model.IterationRecord:
+def record_of(node: Node | None, reader: Reader) -> model.IterationRecord:
     """Return the record in a document of either schema (None: an empty document).
 
     Raises:
         YamlError: a value has the wrong type, or the schema is missing or not 1 or 2.
     """
-    reader = Reader(true_flags)
     reader.allow(MOST_IN_ENTRY)
     version = None
     if node:
@@ -367,6 +364,7 @@ def parse_archive(
     data: bytes,
     true_flags: Collection[str] = TRUE_FLAGS,
     broken: Callable[[YamlError], None] | None = None,
+    lines: dict[str, int] | None = None,
 ) -> list[model.IterationRecord]:
     """Return the records in ``historical.yaml``, a list ``iterations`` of entries of schema 1.
 
@@ -375,6 +373,8 @@ def parse_archive(
         true_flags: the spellings, such as ``True``, that a test flag takes for true.
         broken: takes the error of each entry with a wrong value, and the other entries are
             returned; None raises the first error.
+        lines: gets the line of each field by its path, such as ``iterations.0.commit``; None notes
+            no lines.
 
     Raises:
         YamlError: the YAML is broken; or, without ``broken``, an entry has a wrong value.
@@ -395,5 +395,5 @@ def parse_archive(
         return []
 
     fields = {"iterations": items_of(record_or_none)}
-    records = Reader(true_flags).struct(document, fields).get("iterations", [])
+    records = Reader(true_flags, lines).struct(document, fields).get("iterations", [])
     return list(filter(None, records))

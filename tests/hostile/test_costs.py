@@ -64,7 +64,6 @@ from scoring.jobs.hook_input import read_hook_input
 from scoring.jobs.label_file import NewLabel, add_labels
 from scoring.jobs.write_beside import record_hook_outcome
 from scoring.log.parse import parse_iteration_record
-from scoring.log.places import field_lines
 from scoring.meters.meeting.autopilot import ask_command
 from scoring.meters.plaindata import read_standard_input
 from scoring.settings_table import read_toml
@@ -221,20 +220,6 @@ def _(here: Here) -> str:
     sources = Sources.under(ATTRIBUTED, here.folder, options={"warn": said.append})
     sources.entries([], here.folder, silent)
     return "".join(said)
-
-
-@reaches("scoring.log.places._FieldLines")
-def _(_: Here) -> str:
-    lists = "a0: &a0 [x]\n"
-    merges = "b0: &b0 {x: y}\n"
-    for number in range(1, 9):
-        lists += f"a{number}: &a{number} [{f'*a{number - 1},' * 100}]\n"
-        merges += f"b{number}: &b{number} {{<<: [{f'*b{number - 1},' * 100}]}}\n"
-    long = f"? {'a' * (4 << 20)}\n:\n" + "".join(f"  k{n}: 1\n" for n in range(9000))
-    for text in (lists, merges, long):
-        lines = field_lines(parse(f"{text}iteration: 1\n".encode()))
-        assert len(lines) <= 20_000
-    return "nothing"
 
 
 @reaches("scoring.log.parse._LONGEST_COMMIT")
