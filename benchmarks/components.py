@@ -58,9 +58,9 @@ _COMMANDS = (
 
 _WATCHED = {
     TRANSCRIPTS: (
-        "scoring.evidence.transcripts.scan:Scan.start",
-        "scoring.evidence.transcripts.scan:Scan.facts",
-        "scoring.evidence.transcripts.scan:Scan.close",
+        "scoring.evidence.harnesses.scan:Scan.start",
+        "scoring.evidence.harnesses.scan:Scan.facts",
+        "scoring.evidence.harnesses.scan:Scan.close",
     ),
     LOG: ("scoring.log.load:load_log_for",),
     HOOKS: ("scoring.evidence.entry_files:hook_facts",),

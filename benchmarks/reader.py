@@ -126,7 +126,7 @@ def main(arguments: Sequence[str]) -> int:
 
     folder = path if path.is_dir() else path.parent
     places = TranscriptPlaces(Path("/"), (folder,))
-    reading = Reading((*UNREAD, *HARNESSES), TestTools)
+    reading = Reading((*UNREAD, *HARNESSES), TestTools())
     understood_files = 0
     for transcript in discover(places, (*HARNESSES, *UNREAD), print).transcripts:
         if path in (folder, transcript.path):

@@ -25,7 +25,7 @@ from benchmarks.measure import HERE
 from benchmarks.tables import markdown, put
 from rubric import released_rubric
 from scoring import ScoredIteration, load_iteration_log, score_log
-from scoring.evidence.attribution.attributed import attributed_scan
+from scoring.evidence.attribution.attributed import AttributedScan
 from scoring.evidence.git.facts import REVERTED
 from scoring.evidence.git.repository import GitRepository
 from scoring.evidence.rules import ATTRIBUTED, Sources
@@ -249,7 +249,7 @@ def _add_entries(log: Path, commits: Iterable[str]) -> None:
 
 def prompts_in(repository: GitRepository) -> dict[str, PromptKind]:
     """Return what da-score says of the prompts in a repository's checkpoints, by their places."""
-    with attributed_scan(TranscriptPlaces(Path(repository.directory))) as scan:
+    with AttributedScan(TranscriptPlaces(Path(repository.directory))) as scan:
         files = {file.transcript.blobs: file for file in scan.read().files}
 
         kinds = {}

@@ -31,9 +31,9 @@ from .transcripts.facts import NS, IterationWindow, TranscriptFacts, clamp_ns
 from .transcripts.observed_facts import Observed
 
 if TYPE_CHECKING:
+    from .harnesses.scan import Scan
     from .labels import LabelFacts
     from .questions import TranscriptAnswers
-    from .transcripts.scan import Scan
     from .unlogged import Unlogged
 
 _ENTRIES_BEFORE = 16

@@ -19,10 +19,10 @@ from .git.agents import StatedAgent, stated_as
 from .git.authorship import AttributedHistory
 from .git.commit_history import WrittenCommit
 from .git.facts import GitFacts, Landing
+from .harnesses.scan import Scan
 from .rules import Sources
 from .scopes import is_document
 from .transcripts.facts import NS, IterationWindow, clamp_ns, timestamp_ns
-from .transcripts.scan import Scan
 from .transcripts.work_trees import WorkTrees
 from .unlogged import Unlogged, unlogged_commits
 

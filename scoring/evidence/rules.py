@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     from .artifacts import Corrections
     from .git.facts import GitFacts
-    from .transcripts.scan import Scan
+    from .harnesses.scan import Scan
 
 Way = Literal["auto", "none"]
 """Which transcripts are read where no folder is named: those of the default folders, or none."""
@@ -72,7 +72,7 @@ REFERENCE = EvidenceRules(
     name="reference",
     true_flags=frozenset({"true"}),
     as_observed=False,
-    transcripts=_when_called("reference.transcripts", "reference_scan"),
+    transcripts=_when_called("reference.transcripts", "ReferenceScan"),
     git=_when_called("reference.git", "ReferenceHistory"),
     corrections=_when_called("reference.entries", "reference_corrections"),
 )
@@ -82,7 +82,7 @@ ATTRIBUTED = EvidenceRules(
     name="attributed",
     true_flags=frozenset({"true", "True", "TRUE"}),
     as_observed=True,
-    transcripts=_when_called("attribution.attributed", "attributed_scan"),
+    transcripts=_when_called("attribution.attributed", "AttributedScan"),
     git=_when_called("git.authorship", "AttributedHistory"),
     corrections=_when_called("artifacts", "reported_corrections"),
 )

@@ -12,7 +12,8 @@ from uuid import UUID
 
 import pytest
 
-from scoring.evidence.attribution.attributed import AttributedScan, attributed_scan
+from scoring.evidence.attribution.attributed import AttributedScan
+from scoring.evidence.harnesses.scan import Scan
 from scoring.evidence.transcripts.counter import CountedHarness, LineClock
 from scoring.evidence.transcripts.facts import (
     IterationWindow,
@@ -21,7 +22,6 @@ from scoring.evidence.transcripts.facts import (
     TranscriptPlaces,
     TranscriptSurvey,
 )
-from scoring.evidence.transcripts.scan import Scan
 from scoring.evidence.transcripts.tally import Tallies, Tally
 from scoring.evidence.transcripts.transcript_events import TranscriptEvents
 
@@ -188,7 +188,7 @@ def read(
         if isinstance(places, TranscriptPlaces)
         else TranscriptPlaces(Path("/nowhere"), (places,))
     )
-    with attributed_scan(found, **reading).start() as scan:
+    with AttributedScan(found, **reading).start() as scan:
         return facts_in(scan, windows), scan.survey()
 
 

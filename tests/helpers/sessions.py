@@ -49,7 +49,7 @@ def read_under(top: Path) -> dict[Path, EventsByHarness]:
     """Read what is in a folder that is named by hand; a file that cannot be read is empty."""
     places = TranscriptPlaces(Path("/nowhere"), (top,))
     found = discover(places, (*HARNESSES, *UNREAD), lambda _: None)
-    reading = Reading((*UNREAD, *HARNESSES), Tools)
+    reading = Reading((*UNREAD, *HARNESSES), Tools())
     return {file.path: _events_of(reading, file) for file in found.transcripts}
 
 

@@ -378,10 +378,10 @@ def _(here: Here) -> str:
     return transcript_warnings(here.folder, as_bytes([response(1)]) * 10_000)
 
 
-@reaches("scoring.evidence.transcripts.scan.SECONDS_TO_READ")
+@reaches("scoring.evidence.harnesses.scan.SECONDS_TO_READ")
 def _(here: Here) -> str:
-    here.patch.setattr("scoring.evidence.transcripts.scan.SECONDS_TO_READ", 0)
-    here.patch.setattr("scoring.evidence.transcripts.scan._BYTES_A_SECOND", 1 << 40)
+    here.patch.setattr("scoring.evidence.harnesses.scan.SECONDS_TO_READ", 0)
+    here.patch.setattr("scoring.evidence.harnesses.scan._BYTES_A_SECOND", 1 << 40)
     return transcript_warnings(here.folder, as_bytes([response(1)]) * 10_000)
 
 

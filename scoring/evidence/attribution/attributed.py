@@ -4,7 +4,6 @@ import contextlib
 import os
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from functools import partial
 from pathlib import Path
 from typing import NamedTuple, Self
 
@@ -21,7 +20,14 @@ from scoring.evidence.git.checkpoints import (
 )
 from scoring.evidence.git.repository import GitRepository
 from scoring.evidence.harnesses import readers
-from scoring.evidence.harnesses.reading import transcript_rules
+from scoring.evidence.harnesses.harness import Harness
+from scoring.evidence.harnesses.scan import (
+    ELSEWHERE,
+    NO_FOLDER,
+    NOTHING_USABLE,
+    Scan,
+    file_found,
+)
 from scoring.evidence.harnesses.unread import UNREAD
 from scoring.evidence.transcripts.counter import CountedHarness
 from scoring.evidence.transcripts.counting import stated_totals
@@ -34,13 +40,6 @@ from scoring.evidence.transcripts.facts import (
     TranscriptFacts,
     TranscriptSurvey,
     timestamp_ns,
-)
-from scoring.evidence.transcripts.scan import (
-    ELSEWHERE,
-    NO_FOLDER,
-    NOTHING_USABLE,
-    Scan,
-    file_found,
 )
 from scoring.evidence.transcripts.streams import File, Session, count_once, sessions_of
 from scoring.evidence.transcripts.transcript_events import TranscriptEvents
@@ -60,23 +59,27 @@ from .written import LinesAdded
 
 NOT_HERE = "its object is not in this clone"
 
-ATTRIBUTED_TRANSCRIPTS = transcript_rules(
-    "attributed-events", lambda: readers.HARNESSES, tools=TestTools, unread=UNREAD
-)
-"""Transcripts as found on disk and in checkpoints, with what is seen in each line."""
-
 
 class AttributedScan(Scan):
     """One reading of the transcripts in some places and in the checkpoints of the repository.
+
+    What is seen in each line is read too.
 
     Attributes:
         checkpoints: the checkpoints of the repository, by their ids; empty before :meth:`start`.
         work: all that was read; None before :meth:`observe`.
     """
 
+    name = "attributed-events"
+    unread = UNREAD
+    tools = TestTools
     checkpoints: Mapping[str, Checkpoint] = {}
     work: AllWork | None = None
     _not_fetched: Sequence[str] = ()
+
+    def harnesses(self) -> Sequence[Harness]:
+        """Return the harnesses of the table."""
+        return readers.HARNESSES
 
     def start(self) -> Self:
         """Find the checkpoints and the transcripts, and begin to read in the background.
@@ -240,10 +243,6 @@ class AttributedScan(Scan):
             for events in events_by_harness.values():
                 ids.update(events.sessions())
         return ids
-
-
-attributed_scan = partial(AttributedScan, ATTRIBUTED_TRANSCRIPTS)
-"""Prepares to read the transcripts of all harnesses and of the checkpoints."""
 
 
 def checkpoint_transcripts(

@@ -5,32 +5,25 @@ import gc
 import os
 import signal
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from functools import cached_property
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, TypeAlias
 
-from scoring.errors import GitError, Warn
+from scoring.errors import GitError
 from scoring.evidence.commands.testruns import TestTools
 from scoring.evidence.git.objects import ReadObject
 from scoring.evidence.git.repository import GitRepository
-from scoring.evidence.transcripts.facts import TranscriptPlaces
 from scoring.evidence.transcripts.opening import opened
 from scoring.evidence.transcripts.prompts import said_in
-from scoring.evidence.transcripts.scan import TranscriptRules
 from scoring.evidence.transcripts.transcript_events import (
     EventsByHarness,
     decode_events,
     encode_events,
 )
-from scoring.evidence.transcripts.transcript_files import (
-    Discovery,
-    FileRead,
-    TranscriptFile,
-)
+from scoring.evidence.transcripts.transcript_files import FileRead, TranscriptFile
 from scoring.files import reason
 from scoring.worker_processes import end_with_parent
 
-from .discovery import discover, writers
+from .discovery import writers
 from .harness import Harness
 from .lines import Copies, Lines, read_parts, read_store, read_whole
 
@@ -56,23 +49,17 @@ class Reading:
 
     Args:
         harnesses: the harnesses that may have written them.
-        make_tools: makes the test tools; None: those of the table alone.
+        tools: the test tools; None: those of the table alone.
     """
 
     def __init__(
-        self,
-        harnesses: Sequence[Harness],
-        make_tools: Callable[[], TestTools] | None = None,
+        self, harnesses: Sequence[Harness], tools: TestTools | None = None
     ) -> None:
         self._harnesses = harnesses
-        self._make_tools = make_tools
+        self._tools = tools
         self._copies: Copies | None = None
         self._open = contextlib.ExitStack()
         self._objects: dict[GitRepository, ReadObject] = {}
-
-    @cached_property
-    def _tools(self) -> TestTools | None:
-        return self._make_tools() if self._make_tools else None
 
     def read(self, transcript: TranscriptFile) -> FileRead:
         """Read a transcript. Of a longer copy of the one before it, only the rest is read.
@@ -132,9 +119,9 @@ class Reading:
         return read_parts(parts, lines)
 
     def prepare(self) -> None:
-        """Load the test tools and the forms of prompts, which processes forked from here then have.
+        """Load the forms of prompts, which processes forked from here then have.
 
-        Without ``make_tools`` it does nothing.
+        Without test tools it does nothing.
         """
         if self._tools:
             said_in("")
@@ -144,38 +131,6 @@ class Reading:
         self._open.close()
         self._objects.clear()
         self._copies = None
-
-
-def transcript_rules(
-    name: str,
-    harnesses: Callable[[], Sequence[Harness]],
-    *,
-    find: Callable[[TranscriptPlaces, Sequence[Harness], Warn], Discovery] = discover,
-    tools: Callable[[Sequence[str]], TestTools] | None = None,
-    unread: Sequence[Harness] = (),
-) -> TranscriptRules:
-    """Return the rules by which the transcripts of some harnesses are read.
-
-    Args:
-        name: the name under which the store keeps the transcripts.
-        harnesses: returns the harnesses.
-        find: finds their transcripts, and those of ``unread``.
-        tools: makes the test tools from how commands begin that run tests in this repository;
-            None where no reader looks at what is done.
-        unread: harnesses of which files are found and named, and no line is understood.
-    """
-    return TranscriptRules(
-        name=name,
-        harnesses=harnesses,
-        discover=lambda places, warn: find(places, (*harnesses(), *unread), warn),
-        start_pool=lambda transcripts, make_tools, processes: Pool(
-            Reading((*unread, *harnesses()), make_tools), transcripts, processes
-        ),
-        companions=lambda transcript: writers((*unread, *harnesses()), transcript)[
-            0
-        ].sibling_files(transcript.path),
-        tools=tools,
-    )
 
 
 _Sized: TypeAlias = Mapping[int, tuple[TranscriptFile, int]]

@@ -6,12 +6,10 @@ Lines are decoded as Go's ``encoding/json`` does it (:mod:`scoring.evidence.refe
 
 import os
 from collections.abc import Sequence
-from functools import partial
 from typing import Any
 
 from msgspec.structs import replace
 
-from scoring.errors import Warn
 from scoring.evidence.commands.objective_flags import (
     BASH,
     LOOP_STATE,
@@ -22,17 +20,15 @@ from scoring.evidence.commands.objective_flags import (
 from scoring.evidence.commands.testruns import TestTools
 from scoring.evidence.harnesses.harness import Harness
 from scoring.evidence.harnesses.json_reader import NOT_JSON, JsonReader
-from scoring.evidence.harnesses.reading import transcript_rules
+from scoring.evidence.harnesses.scan import Scan, file_found
 from scoring.evidence.transcripts.events import Event, Response, TokensStated
 from scoring.evidence.transcripts.facts import (
     COVERED,
     IterationWindow,
     RootFound,
     TranscriptFacts,
-    TranscriptPlaces,
     timestamp_ns,
 )
-from scoring.evidence.transcripts.scan import Scan, file_found
 from scoring.evidence.transcripts.tally import Tallies, Tally
 from scoring.evidence.transcripts.transcript_events import LineSpan, TranscriptEvents
 from scoring.evidence.transcripts.transcript_files import Discovery, TranscriptFile
@@ -289,56 +285,55 @@ class Reference(Harness):
         return True
 
 
-def list_directly(
-    places: TranscriptPlaces, _: Sequence[Harness], warn: Warn
-) -> Discovery:
-    """List the files ``*.jsonl`` directly inside the named folders.
-
-    The folders are in the order in which they are named, first those of the user, and the files of
-    each in byte order of their names.
-
-    Args:
-        places: where to look. Only the named folders count.
-        warn: takes a message for each folder without such a file, and for each that is skipped.
-    """
-    transcripts = []
-    roots = []
-    for directory in (*places.directories, *places.hinted):
-        if is_of_the_system(directory):
-            warn(f"transcript directory {directory}: is a system folder; skipped")
-            continue
-
-        names = []
-        problem = ""
-        try:
-            names = [name for name in os.listdir(directory) if name.endswith(".jsonl")]
-            if not names:
-                problem = "no *.jsonl file directly inside"
-                text = f"transcript directory {directory}: {problem} (sub-folders are not read)"
-                warn(text)
-        except (OSError, ValueError) as e:
-            problem = reason(e) if directory.is_dir() else "no such directory"
-            warn(f"transcript directory {directory}: {reason(e)}; skipped")
-
-        names.sort(key=os.fsencode)
-        transcripts += [
-            TranscriptFile(str(directory / name), whole=True) for name in names
-        ]
-        root = RootFound(
-            directory, "--transcript-dir", files=len(names), problem=problem
-        )
-        roots.append(root)
-    return Discovery(tuple(transcripts), roots=tuple(roots))
-
-
-REFERENCE_TRANSCRIPTS = transcript_rules(
-    "transcripts", lambda: (Reference(),), find=list_directly
-)
-"""Plain ``*.jsonl`` files directly inside folders that are named by hand."""
-
-
 class ReferenceScan(Scan):
     """One reading of the transcripts in some folders, which counts each copy of a line."""
+
+    name = "transcripts"
+
+    def harnesses(self) -> Sequence[Harness]:
+        """Return the only harness: the reference does not tell one from another."""
+        return (Reference(),)
+
+    def find(self, harnesses: Sequence[Harness]) -> Discovery:  # noqa: ARG002 - of any
+        """List the files ``*.jsonl`` directly inside the folders that are named by hand.
+
+        The folders are in the order in which they are named, first those of the user, and the files
+        of each in byte order of their names. A folder without such a file, and one that is skipped,
+        is warned of.
+        """
+        transcripts = []
+        roots = []
+        for directory in (*self._places.directories, *self._places.hinted):
+            if is_of_the_system(directory):
+                self._warn(
+                    f"transcript directory {directory}: is a system folder; skipped"
+                )
+                continue
+
+            names = []
+            problem = ""
+            try:
+                names = [
+                    name for name in os.listdir(directory) if name.endswith(".jsonl")
+                ]
+                if not names:
+                    problem = "no *.jsonl file directly inside"
+                    self._warn(
+                        f"transcript directory {directory}: {problem} (sub-folders are not read)"
+                    )
+            except (OSError, ValueError) as e:
+                problem = reason(e) if directory.is_dir() else "no such directory"
+                self._warn(f"transcript directory {directory}: {reason(e)}; skipped")
+
+            names.sort(key=os.fsencode)
+            transcripts += [
+                TranscriptFile(str(directory / name), whole=True) for name in names
+            ]
+            root = RootFound(
+                directory, "--transcript-dir", files=len(names), problem=problem
+            )
+            roots.append(root)
+        return Discovery(tuple(transcripts), roots=tuple(roots))
 
     def facts(self, windows: Sequence[IterationWindow]) -> list[TranscriptFacts]:
         """Read everything, and return what is in each window, in turn. Call it once."""
@@ -370,6 +365,3 @@ def _count(tally: Tally, file: int, events: TranscriptEvents) -> None:
         tally.end(line.line, line.tool_calls, line.tool_errors)
         if line.turn:
             tally.turn(line.line, line.turn)
-
-
-reference_scan = partial(ReferenceScan, REFERENCE_TRANSCRIPTS)

@@ -1,8 +1,7 @@
 """The transcripts that were found, and what was read of each."""
 
-from collections.abc import Iterator
 from pathlib import Path
-from typing import Literal, NamedTuple, Protocol, TypeAlias
+from typing import Literal, NamedTuple, TypeAlias
 
 from scoring.evidence.git.repository import GitRepository
 
@@ -90,13 +89,3 @@ class FileRead(NamedTuple):
     warnings: list[str]
     encoded: bytes | None = None
     seconds: float = 0.0
-
-
-class TranscriptPool(Protocol):
-    """Transcripts that are being read, maybe by other processes."""
-
-    def results(self) -> Iterator[tuple[int, FileRead]]:
-        """Yield the number of each transcript and what was read of it, in any order."""
-
-    def close(self) -> None:
-        """Stop. What is not read yet stays unread."""

@@ -16,12 +16,12 @@ from scoring.evidence.git.facts import Trunk
 from scoring.evidence.git.isolated import git_version
 from scoring.evidence.git.remote_urls import same_remote
 from scoring.evidence.git.repository import GitRepository
+from scoring.evidence.harnesses.scan import Scan
 from scoring.evidence.harnesses.unread import UnreadSessions, sessions_not_read
 from scoring.evidence.openable import OpenablePlaces
 from scoring.evidence.rules import Sources
 from scoring.evidence.transcripts.facts import TranscriptSurvey
 from scoring.evidence.transcripts.observed_facts import Method, Observed
-from scoring.evidence.transcripts.scan import Scan
 from scoring.log.load import load_iteration_log
 from scoring.log.model import IterationRecord
 from scoring.own_repository import own_repository

@@ -642,7 +642,7 @@ class TestGoose:
         )
 
         transcript = TranscriptFile(str(path), whole=True, kind="store")
-        assert len(Reading(READ, Tools).read(transcript).warnings) <= 1
+        assert len(Reading(READ, Tools()).read(transcript).warnings) <= 1
 
 
 class TestKimi:

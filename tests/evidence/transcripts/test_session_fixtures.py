@@ -14,11 +14,12 @@ from sessions.mixed import mixed, stages
 from sessions.world import CLAUDE, CLI, CODEX, LOOP_STATE, TESTS, Totals, Truth, Window
 
 from rubric import released_rubric
-from scoring.evidence.attribution.attributed import attributed_scan
+from scoring.evidence.attribution.attributed import AttributedScan
 from scoring.evidence.commands.objective_flags import BASH
 from scoring.evidence.commands.objective_flags import LOOP_STATE as READ_LOOP_STATE
 from scoring.evidence.commands.objective_flags import TESTS as RAN_TESTS
-from scoring.evidence.reference.transcripts import reference_scan
+from scoring.evidence.harnesses.scan import Scan
+from scoring.evidence.reference.transcripts import ReferenceScan
 from scoring.evidence.transcripts.facts import (
     COVERED,
     NS,
@@ -28,7 +29,6 @@ from scoring.evidence.transcripts.facts import (
     TranscriptFacts,
     TranscriptPlaces,
 )
-from scoring.evidence.transcripts.scan import Scan
 from scoring.score import score_log
 
 MakeScan = Callable[..., Scan]
@@ -179,7 +179,7 @@ def under_the_rules(
     """Return where a reading of windows does not find the truth."""
     windows = [*truth.windows, truth.everything]
     facts = dict(
-        zip(windows, read(attributed_scan, places, truth, **reading), strict=True)
+        zip(windows, read(AttributedScan, places, truth, **reading), strict=True)
     )
 
     def found(window: Window, harness: str) -> tuple[Totals, bool]:
@@ -280,7 +280,7 @@ class TestWindows:
         truth = SCENARIOS[name](tmp_path / "world", 1)
         monkeypatch.setenv("HOME", str(truth.home))
         facts = read(
-            attributed_scan, TranscriptPlaces(truth.repository, auto=True), truth
+            AttributedScan, TranscriptPlaces(truth.repository, auto=True), truth
         )
         for window, observed in zip(
             [*truth.windows, truth.everything], facts, strict=True
@@ -317,7 +317,7 @@ class TestWindows:
         places = TranscriptPlaces(
             one.repository, tuple(tmp_path / "all" / name for name in directories)
         )
-        found = read(attributed_scan, places, two)[-1]
+        found = read(AttributedScan, places, two)[-1]
         true = one.totals(one.everything).plus(two.totals(two.everything))
         assert (found.turns, found.tool_calls, found.input_tokens) == (
             true.turns,
@@ -347,7 +347,7 @@ class TestReference:
         truth = scenario(tmp_path / "world", 1)
         found, counted = (
             read_leaves(rules, truth)[-1].turns
-            for rules in (reference_scan, attributed_scan)
+            for rules in (ReferenceScan, AttributedScan)
         )
         assert counted == truth.totals(truth.everything).turns
         assert (
@@ -357,7 +357,7 @@ class TestReference:
     def test_codex_calls_no_tools_for_it(self, tmp_path: Path) -> None:
         truth = codex_cases.exit_forms(tmp_path / "world", 1)
         found, counted = (
-            read_leaves(rules, truth)[-1] for rules in (reference_scan, attributed_scan)
+            read_leaves(rules, truth)[-1] for rules in (ReferenceScan, AttributedScan)
         )
         assert found.tool_calls == 0 < counted.tool_calls
 

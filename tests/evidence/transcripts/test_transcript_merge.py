@@ -34,7 +34,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from scoring.evidence.harnesses.lines import read_whole
-from scoring.evidence.reference.transcripts import reference_scan
+from scoring.evidence.reference.transcripts import ReferenceScan
 from scoring.evidence.transcripts.events import Response, key_of
 from scoring.evidence.transcripts.facts import (
     IterationWindow,
@@ -250,9 +250,7 @@ class TestWhatIsKept:
         places = TranscriptPlaces(tmp_path, (tmp_path / "t",))
 
         def as_the_reference(keep: bool) -> TranscriptFacts:
-            with reference_scan(
-                places, cache_dir=tmp_path / "cache", keep=keep
-            ) as scan:
+            with ReferenceScan(places, cache_dir=tmp_path / "cache", keep=keep) as scan:
                 return scan.facts([ALWAYS])[0]
 
         first, by_the_reference = self.once(tmp_path), as_the_reference(True)

@@ -18,10 +18,11 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from scoring.evidence.commands.objective_flags import BASH, LOOP_STATE, TESTS
+from scoring.evidence.harnesses.scan import Scan
 from scoring.evidence.reference.transcripts import (
     LineContent,
+    ReferenceScan,
     read_exactly,
-    reference_scan,
 )
 from scoring.evidence.transcripts.events import Response, TokensStated
 from scoring.evidence.transcripts.facts import (
@@ -33,7 +34,6 @@ from scoring.evidence.transcripts.facts import (
     timestamp_ns,
 )
 from scoring.evidence.transcripts.opening import chunks
-from scoring.evidence.transcripts.scan import Scan
 
 MIB = 1 << 20
 NS = 1_000_000_000
@@ -44,7 +44,7 @@ LARGEST = 2**63 - 1
 
 def transcript_scan(*directories: Path, **reading: Unpack[ReadingOptions]) -> Scan:
     """The reading of the files directly inside some folders."""
-    return reference_scan(TranscriptPlaces(Path("/nowhere"), directories), **reading)
+    return ReferenceScan(TranscriptPlaces(Path("/nowhere"), directories), **reading)
 
 
 class TestTimes:

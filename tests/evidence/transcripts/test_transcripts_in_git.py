@@ -28,8 +28,8 @@ from helpers.harness_lines import counts as counted
 from helpers.repos import Repo
 
 from scoring.evidence.attribution.attributed import (
-    ATTRIBUTED_TRANSCRIPTS,
     NOT_HERE,
+    AttributedScan,
     checkpoint_transcripts,
 )
 from scoring.evidence.git.checkpoints import read_checkpoints
@@ -39,18 +39,17 @@ from scoring.evidence.harnesses.harness import FileNames, Harness
 from scoring.evidence.harnesses.json_reader import JsonReader
 from scoring.evidence.harnesses.lines import Lines, read_parts
 from scoring.evidence.harnesses.readers import HARNESSES
+from scoring.evidence.harnesses.scan import (
+    UNREADABLE,
+    Scan,
+    file_found,
+)
 from scoring.evidence.transcripts.facts import (
     IterationWindow,
     RootFound,
     TranscriptFacts,
     TranscriptPlaces,
     TranscriptSurvey,
-)
-from scoring.evidence.transcripts.scan import (
-    UNREADABLE,
-    Scan,
-    TranscriptRules,
-    file_found,
 )
 from scoring.evidence.transcripts.transcript_events import LineSpan, TranscriptEvents
 from scoring.evidence.transcripts.transcript_files import Discovery
@@ -76,17 +75,17 @@ def found_in(repo: Repo) -> Discovery:
     return checkpoint_transcripts(read_checkpoints(opened).values(), opened)
 
 
-def beside(extra: Discovery) -> TranscriptRules:
-    """Rules under which these transcripts are read beside those on disk."""
-    return ATTRIBUTED_TRANSCRIPTS._replace(
-        discover=lambda places, warn: ATTRIBUTED_TRANSCRIPTS.discover(
-            places, warn
-        ).with_others(extra)
-    )
+class ReadingScan(AttributedScan):
+    """A reading of transcripts beside those on disk, which counts all lines at once."""
 
+    def __init__(
+        self, extra: Discovery, places: TranscriptPlaces, **reading: Any
+    ) -> None:
+        super().__init__(places, **reading)
+        self._discovery = extra  # of checkpoints
 
-class ReadingScan(Scan):
-    """A reading that counts all lines at once."""
+    def survey(self) -> TranscriptSurvey:
+        return Scan.survey(self)
 
     def facts(
         self,
@@ -95,7 +94,7 @@ class ReadingScan(Scan):
     ) -> list[TranscriptFacts]:
         harnesses = {harness.name: harness for harness in self._harnesses}
         counted = []
-        for transcript, by_harness in self.start()._read():
+        for transcript, by_harness in Scan.start(self)._read():
             self._files.append(file_found(transcript.path, by_harness.items(), ""))
             for harness, events in by_harness.items():
                 times = {line.number: line.time for line in events.lines}
@@ -111,7 +110,7 @@ NOWHERE = TranscriptPlaces(Path("/nowhere"))
 def scanned(
     extra: Discovery, places: TranscriptPlaces = NOWHERE, **reading: Any
 ) -> TranscriptSurvey:
-    with ReadingScan(beside(extra), places, **reading).start() as scan:
+    with Scan.start(ReadingScan(extra, places, **reading)) as scan:
         scan.facts([ALWAYS])
         return scan.survey()
 

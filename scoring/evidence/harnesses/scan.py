@@ -1,29 +1,22 @@
-"""One reading of the transcripts in some places: from the store where it can, and counted.
-
-Where transcripts are, and how their bytes become events, is passed in as :class:`TranscriptRules`.
-"""
+"""One reading of the transcripts in some places: from the store where it can."""
 
 import contextlib
 import os
 from abc import ABC, abstractmethod
 from collections import Counter
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 from sys import intern
-from typing import NamedTuple, Self, Unpack
+from typing import ClassVar, Self, Unpack
 
-from scoring.errors import Warn, silent
+from scoring.errors import silent
 from scoring.evidence.commands.testruns import TestTools
 from scoring.evidence.git.repository import GitRepository
 from scoring.evidence.table_digest import digest_of_tables
-from scoring.store import Store, stamp_of
-
-from .counter import CountedHarness
-from .edits import with_slashes
-from .events import key_of
-from .facts import (
+from scoring.evidence.transcripts.edits import with_slashes
+from scoring.evidence.transcripts.events import key_of
+from scoring.evidence.transcripts.facts import (
     FileFound,
     HarnessFacts,
     IterationWindow,
@@ -33,20 +26,24 @@ from .facts import (
     TranscriptPlaces,
     TranscriptSurvey,
 )
-from .opening import opened
-from .transcript_events import (
+from scoring.evidence.transcripts.opening import opened
+from scoring.evidence.transcripts.transcript_events import (
     EventsByHarness,
     TranscriptEvents,
     decode_events,
     encode_events,
     mixed,
 )
-from .transcript_files import (
+from scoring.evidence.transcripts.transcript_files import (
     UNKNOWN_KIND,
     Discovery,
     TranscriptFile,
-    TranscriptPool,
 )
+from scoring.store import Store, stamp_of
+
+from .discovery import discover, writers
+from .harness import Harness
+from .reading import Pool, Reading
 
 UNREADABLE = "cannot be read"
 """Why nothing of a transcript counts that cannot be read."""
@@ -68,39 +65,6 @@ SECONDS_TO_READ = 10.0
 
 _BYTES_A_SECOND = 8 << 20
 """For how many bytes of transcripts reading may take one of these seconds more."""
-
-MakeTools = Callable[[], TestTools]
-
-StartPool = Callable[
-    [Mapping[int, tuple[TranscriptFile, int]], MakeTools | None, int | None],
-    TranscriptPool,
-]
-"""Begins to read transcripts, each with its size in bytes, by a number.
-
-It takes what makes the test tools, and how many processes read (None: as many as it is worth).
-"""
-
-
-class TranscriptRules(NamedTuple):
-    """How transcripts are found, read, kept and counted.
-
-    Attributes:
-        name: the name under which the store keeps transcripts.
-        harnesses: returns the harnesses that are read.
-        discover: finds the transcripts in some places.
-        start_pool: begins to read transcripts.
-        companions: returns the other files that decide what is read of a store; None where these
-            are not known.
-        tools: makes the test tools from the commands that run tests in this repository; None
-            where what is done in transcripts is not looked at.
-    """
-
-    name: str
-    harnesses: Callable[[], Sequence[CountedHarness]]
-    discover: Callable[[TranscriptPlaces, Warn], Discovery]
-    start_pool: StartPool
-    companions: Callable[[TranscriptFile], Sequence[Path] | None]
-    tools: Callable[[Sequence[str]], TestTools] | None
 
 
 @dataclass(slots=True)
@@ -141,42 +105,53 @@ class Scan(ABC):
     :meth:`start` lets it run in the background; nothing is opened before that.
 
     Args:
-        rules: how transcripts are found and read.
         places: where to look.
         reading: see :class:`~scoring.evidence.transcripts.facts.ReadingOptions`.
 
     Attributes:
+        name: the name under which the store keeps the transcripts.
+        unread: harnesses of which files are found and named, and no line is understood.
+        tools: the test tools, made from how commands begin that run tests in this repository;
+            None where what is done in transcripts is not looked at.
         repository: the repository that the transcripts are about, where it had to be opened to
             find them; None otherwise.
         cache_dir: the directory of the store; None without one.
     """
 
+    name: ClassVar[str]
+    unread: ClassVar[Sequence[Harness]] = ()
+    tools: ClassVar[type[TestTools] | None] = None
     repository: GitRepository | None = None
 
     def __init__(
-        self,
-        rules: TranscriptRules,
-        places: TranscriptPlaces,
-        **reading: Unpack[ReadingOptions],
+        self, places: TranscriptPlaces, **reading: Unpack[ReadingOptions]
     ) -> None:
         self.cache_dir = reading.get("cache_dir")
         self._warn = reading.get("warn", silent)
         self._processes = reading.get("processes")
         self._keeps = reading.get("keep", True)
-        self._rules = rules
         self._places = places
-        self._harnesses = rules.harnesses()
+        self._harnesses = self.harnesses()
+        self._all_harnesses = (*self.unread, *self._harnesses)
 
         commands = reading.get("test_commands", ())
-        self._tools = partial(rules.tools, commands) if rules.tools else None
-        self._name = _name_of_reading(rules, commands)
+        self._tools = self.tools(commands) if self.tools else None
+        self._name = self._name_of_reading(commands)
 
         self._discovery = Discovery()
         self._sources: list[_Source] = []
-        self._pool: TranscriptPool | None = None
+        self._pool: Pool | None = None
         self._files: list[FileFound] = []
         self._skipped: Counter[str] = Counter()
         self._counted: tuple[HarnessFacts, ...] = ()
+
+    @abstractmethod
+    def harnesses(self) -> Sequence[Harness]:
+        """Return the harnesses that are read."""
+
+    def find(self, harnesses: Sequence[Harness]) -> Discovery:
+        """Find the transcripts of some harnesses in the places."""
+        return discover(self._places, harnesses, self._warn)
 
     @property
     def roots(self) -> Sequence[RootFound]:
@@ -197,7 +172,7 @@ class Scan(ABC):
         if self._pool is not None:
             return self
 
-        discovery = self._rules.discover(self._places, self._warn)
+        discovery = self.find((*self._harnesses, *self.unread))
         self._discovery = discovery.with_others(self._discovery)
         with Store(self.cache_dir, self._keeps) as store:
             for transcript in self._discovery.transcripts:
@@ -208,7 +183,8 @@ class Scan(ABC):
             for number, source in enumerate(self._sources)
             if source.events is None
         }
-        self._pool = self._rules.start_pool(unread, self._tools, self._processes)
+        reading = Reading(self._all_harnesses, self._tools)
+        self._pool = Pool(reading, unread, self._processes)
         return self
 
     def close(self) -> None:
@@ -328,7 +304,9 @@ class Scan(ABC):
 
         Where they are not known, or one of them that exists has no stamp, the store gets none.
         """
-        companions = self._rules.companions(source.transcript)
+        transcript = source.transcript
+        writer = writers(self._all_harnesses, transcript)[0]
+        companions = writer.sibling_files(transcript.path)
         stamps = [source.stamp]
         for path in companions or ():
             with contextlib.suppress(FileNotFoundError):
@@ -351,18 +329,18 @@ class Scan(ABC):
             name = os.fsencode(transcript.path.absolute())
         return self._name.encode() + b" " + name
 
+    def _name_of_reading(self, test_commands: Sequence[str]) -> str:
+        """Return the name under which the store keeps what is read. A new name reads all again.
 
-def _name_of_reading(rules: TranscriptRules, test_commands: Sequence[str]) -> str:
-    """Return the name under which the store keeps what is read. Under a new name all is read again.
+        The name changes with all that decides what is seen in a transcript: the kind of reading,
+        the tables of what commands and texts mean, and the commands that run tests in this
+        repository.
+        """
+        if self.tools is None:
+            return self.name
 
-    The name changes with all that decides what is seen in a transcript: the rules, the tables of
-    what commands and texts mean, and the commands that run tests in this repository.
-    """
-    if rules.tools is None:
-        return rules.name
-
-    reading = key_of("\0".join([digest_of_tables(), *test_commands]))
-    return f"{rules.name}-{reading:x}"
+        reading = key_of("\0".join([digest_of_tables(), *test_commands]))
+        return f"{self.name}-{reading:x}"
 
 
 def file_found(
