@@ -3,6 +3,7 @@
 :func:`score_iterations` is the only loop that scores; every other function here calls it.
 """
 
+import shlex
 from collections.abc import (
     Callable,
     Collection,
@@ -328,9 +329,12 @@ def _warn_of_what_is_not_seen(
 
     if trunk.commit is None:
         missing = f"no branch {trunk.name}, where rubric {rubric.version} looks for what landed"
-        warn(
-            f"{missing}: --rubric {newest_version(EVIDENCE_ATTRIBUTED)}, or da-score init"
-        )
+        remedy = f"--rubric {newest_version(EVIDENCE_ATTRIBUTED)}, or da-score init"
+        of_remote = f"refs/remotes/origin/{trunk.name}"
+        if evidence.git.repository.resolve([of_remote])[of_remote]:
+            names = shlex.join([trunk.name, f"origin/{trunk.name}"])
+            remedy = f"git branch {names}, {remedy}"
+        warn(f"{missing}: {remedy}")
 
     numbers = claims_read_as_false(log_dir) if is_whole_log else []
     if numbers:

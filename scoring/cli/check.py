@@ -64,8 +64,9 @@ _SHALLOW = (
 
 
 def _gate_options(command: Command) -> Command:
-    """Add the options of all gates to a command, in the order of the table of gates."""
-    for gate in reversed(GATES):
+    """Add the options of all gates to a command, those on work first."""
+    shown = sorted(GATES, key=lambda gate: gate.work_reasons is None)
+    for gate in reversed(shown):
         for option in reversed(gate.options):
             command = click.option(
                 f"--{option.name}",
@@ -105,20 +106,22 @@ def command(
     github_summary: bool,
     **gates: Any,
 ) -> int:
-    """Check the scores of a log: exit 0 when all gates hold, 3 when one does not.
+    """Check work and scores: exit 0 when all gates hold, 3 when one does not.
 
-    Says which gate does not hold, and why. Scores are computed from the evidence that is here. A
-    sidecar with a higher score fails. Where its evidence is gone, a sidecar counts as it is, with
-    a note that it is unverified. Every gate looks at every iteration; --min-mean and --max-drop
-    also look at the mean, and --max-reverted, --max-taken-back, --max-lost-cost and
-    --no-failing-tests at the units of work, with or without a log. These and --no-over-claims hold
-    where there is nothing to judge, and a note says so. Any other gate that has nothing to look at
-    does not hold. Without a gate, commits and claims of entries are checked, where there are any.
+    Says which gate does not hold, and why. --max-reverted, --max-taken-back, --max-lost-cost and
+    --no-failing-tests look at the units of work, with or without a log. All others look at every
+    iteration of the log; --min-mean and --max-drop also look at the mean. The gates on work and
+    --no-over-claims hold where there is nothing to judge, and a note says so. Any other gate that
+    has nothing to look at does not hold. Without a gate, commits and claims of entries are checked,
+    where there are any.
+
+    Scores are computed from the evidence that is here. A sidecar with a higher score fails. Where
+    its evidence is gone, a sidecar counts as it is, with a note that it is unverified.
 
     With --trusted a pull request contributes nothing but entries and commits: settings come from
     options and variables, transcripts from the default folders, and the rubric is a released one.
 
-    Example:  da-score check --min-score 0.5 --no-over-claims
+    Example:  da-score check --no-failing-tests --max-reverted 0 --since 30d
     """
     summary_file = _summary_file() if github_summary else None
     settings = prepared_settings(options, files=not trusted)

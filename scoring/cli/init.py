@@ -49,11 +49,13 @@ class _Wanted(NamedTuple):
         derives: whether to write a log, with an entry for each commit of an agent.
         harnesses: the harnesses that get the hook in their settings.
         hides_folder: whether git is to ignore ``.agents/`` in this clone.
+        could_derive: whether there is no log and an agent is known to have worked here.
     """
 
     derives: bool
     harnesses: list[str]
     hides_folder: bool
+    could_derive: bool
 
 
 @click.command
@@ -101,7 +103,9 @@ def command(
     if keeps_file:  # a file that cannot be used ends the command here
         settings = replace(settings_of_whole_repository(options), json=settings.json)
 
-    wanted = _ask_what_to_write(examination, asks, accepts_all=yes, no_hook=no_hook)
+    could_derive = not examination.log.iterations
+    could_derive = could_derive and (yes or _knows_an_agent(settings, examination))
+    wanted = _ask_what_to_write(examination, asks, yes, no_hook, could_derive)
     line = f"Kept {settings_file}, which was there already"
     if not keeps_file:
         derives = wanted.derives or settings.derive
@@ -126,7 +130,11 @@ def _examine_under_newest_rubric(settings: Settings) -> tuple[Settings, Examinat
 
 
 def _ask_what_to_write(
-    examination: Examination, asks: bool, accepts_all: bool, no_hook: bool
+    examination: Examination,
+    asks: bool,
+    accepts_all: bool,
+    no_hook: bool,
+    could_derive: bool,
 ) -> _Wanted:
     """Offer what could be written besides the settings file, and return what is wanted.
 
@@ -136,12 +144,13 @@ def _ask_what_to_write(
         accepts_all: whether everything else is wanted without a question. If this and ``asks`` are
             both False, nothing is wanted.
         no_hook: whether to offer no hook.
+        could_derive: whether to offer a log.
     """
 
     def accepted(question: str) -> bool:
         return accepts_all or (asks and click.confirm(question, default=True, err=True))
 
-    derives = not examination.log.iterations and accepted(
+    derives = could_derive and accepted(
         "Write a log entry for each commit of an agent?"
     )
     harnesses = []
@@ -151,7 +160,7 @@ def _ask_what_to_write(
             if accepted(f"Score each task of {harness}, by a hook in {file}?"):
                 harnesses.append(harness)
     hides_folder = asks and accepted("Have git ignore .agents/? Say no to commit it.")
-    return _Wanted(derives, harnesses, hides_folder)
+    return _Wanted(derives, harnesses, hides_folder, could_derive)
 
 
 def _write_the_rest(
@@ -201,7 +210,16 @@ def _write_the_rest(
         lines += _why_no_hook(examination, top_level)
     lines += _lines_about_git(untracked, hooks, top_level)
     lines.append("What is missing, and what of it can be fetched: da-score doctor")
-    lines.append(f"Next: da-score {_next_command(settings, examination, derivation)}")
+    follows = "work"
+    has_log = examination.log.iterations or settings.iter_log_dir.is_dir()
+    if not has_log and wanted.could_derive and derivation is None:
+        follows = "work; da-score derive writes the log that scores need"
+    elif not has_log:
+        follows = (
+            "log entry new writes an entry by hand; da-score derive looks again once an agent has "
+            "made a commit"
+        )
+    lines.append(f"Next: da-score {follows}")
     say("".join(f"{printable(line)}\n" for line in lines))
 
 
@@ -287,6 +305,16 @@ def _transcripts_read(examination: Examination) -> list[Path]:
     return [file.path for file in examination.transcripts.files if not file.left_out]
 
 
+def _knows_an_agent(settings: Settings, examination: Examination) -> bool:
+    """Return whether a session is here, or a commit that an agent made."""
+    if _transcripts_read(examination):
+        return True
+    if examination.repository.top_level is None:
+        return False
+    sources = observing_sources(settings)
+    return bool(derive(settings.iter_log_dir, sources, dry_run=True).written)
+
+
 def _derive_entries(settings: Settings, examination: Examination) -> Derivation:
     """Write an entry for each commit of an agent, and return what was written.
 
@@ -360,20 +388,6 @@ def _line_about_entries(
         return f"{none}: da-score doctor shows what is looked at"
     count = counted(len(derivation.written), "entry", "entries")
     return f"Wrote {count} to {log_dir}, one for each commit or checkpoint of an agent"
-
-
-def _next_command(
-    settings: Settings, examination: Examination, derivation: Derivation | None
-) -> str:
-    """Return which command of da-score comes next, with what else helps if there is no log."""
-    if examination.log.iterations or settings.iter_log_dir.is_dir():
-        return "work"
-    if derivation is None:
-        return "work; da-score derive writes the log that scores need"
-    return (
-        "log entry new writes an entry by hand; da-score derive looks again once an agent has "
-        "made a commit"
-    )
 
 
 def write_settings_as_found(settings: Settings) -> Path:

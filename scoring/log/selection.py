@@ -83,6 +83,8 @@ class Period(NamedTuple):
     def __str__(self) -> str:
         if self.first == self.last:
             return str(self.first)
+        if self == _month_of(self.first):
+            return f"{self.first:%Y-%m}"
         if self.last == datetime.date.max:
             return f"since {self.first}"
         if self.first == datetime.date.min:

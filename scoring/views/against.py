@@ -311,7 +311,9 @@ def against_page(against: Against) -> Page:
             "dim",
         )
     yield Line(
-        "Units of one session count together. Differences of shares are in points.",
+        "Units of one session count together. Differences of shares are in points. The range after "
+        "one holds the true one with 95 % confidence. A verdict asks for 99 %: of five figures, "
+        "some would differ by chance at 95 %.",
         "dim",
     )
     yield Line(f"Days and months are those of {zone_text()}.", "dim")

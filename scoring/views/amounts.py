@@ -143,7 +143,9 @@ def spending_lines(spending: Spending | None) -> list[str]:
     if spending.cost is not None:
         facts.append(f"cost {cost_text(spending.cost)}")
     if spending.seconds is not None:
-        facts.append(f"{duration_text(spending.seconds)} from first to last line")
+        facts.append(
+            f"{duration_text(spending.seconds)} from first to last line, pauses included"
+        )
     if spending.models:
         facts.append(", ".join(spending.models[:3]))
     if spending.shared_with is not None:

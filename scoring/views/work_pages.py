@@ -45,7 +45,10 @@ _FIGURES = (
 )
 NO_WORK = "No work of agents is here: no entry and no session of this repository"
 _BY = columns_of("BY", *map(numeric, _FIGURES))
-_BY_STATE = columns_of("STATE", *map(numeric, ("UNITS", "COST", "TIME", "OUTPUT")))
+_BY_STATE = columns_of(
+    "STATE",
+    *map(numeric, ("UNITS", "COST", "TIME WITHOUT PAUSES", "OUTPUT TOKENS")),
+)
 
 
 def notes_on_history(

@@ -149,7 +149,7 @@ def sides_of(
         first_name = max(name for row in first for name in _names_of(row, "month"))
         first = [row for row in first if first_name in _names_of(row, "month")]
 
-    newest = newest_text(row.unit for row in rows)
+    newest = newest_text(row.unit for row in rows) + _months_to_compare(other, rows)
     if chosen_name and not first:
         raise InputError(
             f"{_OPTIONS[other.kind]} chooses no work to compare with {other.name}: "
@@ -168,6 +168,21 @@ def sides_of(
         left_out[f"without a known {other.kind}"] = nameless
     is_month = other.kind == "month"
     return Sides((first_name, other.name), (first, second), left_out, is_month)
+
+
+def _months_to_compare(other: Other, rows: WorkRows) -> str:
+    """Return options that compare two months with work, as the end of an error.
+
+    "" unless a month was asked for and two months have work. The second is the one that was asked
+    for if it has work.
+    """
+    with_work = sorted({month_of(row) for row in rows if row.unit.ended})
+    if other.kind != "month" or len(with_work) < 2:
+        return ""
+    *_, before, newest = with_work
+    if other.name in with_work[:-1]:
+        before = other.name
+    return f"; write --since {newest} --until {newest} --against {before}"
 
 
 def sides_of_commit(sha: str, time: int, rows: WorkRows) -> Sides:

@@ -316,12 +316,19 @@ class TestRun:
     ) -> None:
         GitRepository(project).ask("branch", "-m", "master", branch)
         advice = f"--rubric {newest_version('attributed')}, or da-score init"
-        said = (
-            f"no branch master, where rubric {rubric} looks for what landed: {advice}"
-        )
-        assert (
-            da_score("run", "--no-write", "--rubric", rubric).err.count(said) == missing
-        )
+        problem = f"no branch master, where rubric {rubric} looks for what landed"
+        asked = ("run", "--no-write", "--rubric", rubric)
+        said = f"{problem}: {advice}"
+        assert da_score(*asked).err.count(said) == missing
+
+        repository = GitRepository(project)
+        repository.ask("update-ref", "refs/remotes/origin/master", branch)
+        command = "git branch master origin/master"
+        said = f"{problem}: {command}, {advice}"
+        assert da_score(*asked).err.count(said) == missing
+        if missing:
+            assert repository.ask(*command.split()[1:]).returncode == 0
+            assert problem not in da_score(*asked).err
 
     @pytest.mark.parametrize(
         ("claim", "rubric", "numbers"),

@@ -71,6 +71,18 @@ class TestHelp:
         if name in summaries:
             assert command.get_short_help_str(10**6) == summaries[name]
 
+    def test_of_check_begins_with_the_gates_on_work(self, da_score: DaScore) -> None:
+        text = " ".join(da_score("check", "--help").out.split())
+        _, _, options = text.partition("Options: ")
+        on_work = re.findall(r"--[a-z-]+", options.partition("--min-score")[0])
+        assert on_work == [
+            "--max-reverted",
+            "--max-taken-back",
+            "--max-lost-cost",
+            "--no-failing-tests",
+        ]
+        assert "and no later pass in its session" in options
+
     def test_says_where_settings_come_from(self, da_score: DaScore) -> None:
         said = da_score("--help").out
         assert all(

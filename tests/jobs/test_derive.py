@@ -924,6 +924,8 @@ class TestFirstMinute:
         assert ready.out.splitlines()[-1].startswith(
             "Next: da-score log entry new writes an entry by hand; da-score "
         )
+        unasked = work.da_score("init", "--no-cache", "--force")
+        assert unasked.out.splitlines()[-1] == ready.out.splitlines()[-1]
         assert not work.log.exists()
         makes = "'da-score derive' (from git) or 'da-score log entry new' (by hand)"
         assert one_line(work.da_score("run", "--no-cache")).endswith(

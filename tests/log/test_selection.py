@@ -73,6 +73,19 @@ def test_days_as_people_name_them(text: str, first: date, last: date) -> None:
 
 
 @pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("2026-2", "2026-02"),
+        ("last month", "2026-02"),
+        ("2026-03-01", "2026-03-01"),
+        ("last week", "2026-02-23 to 2026-03-01"),
+    ],
+)
+def test_a_whole_month_is_written_as_a_month(text: str, words: str) -> None:
+    assert str(parse_period(text, TODAY)) == words
+
+
+@pytest.mark.parametrize(
     "text", ["", "soon", "2026-13-1", "2026-2-30", "d", "-3d", "9999 weeks!"]
 )
 def test_what_names_no_days(text: str) -> None:

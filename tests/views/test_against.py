@@ -167,6 +167,9 @@ class TestVerdicts:
         text = pipe_text(against_page(against))
         note = "as of 2026-04-11, the trunk's newest commit: what ended after 2026-03-28 is"
         assert note in text
+        assert (
+            "holds the true one with 95 % confidence. A verdict asks for 99 %" in text
+        )
         assert against.figures[0].verdict == "too few: 0 and 30 units"
 
     def test_of_what_was_undone_count_what_was_on_the_trunk(self) -> None:
@@ -290,6 +293,26 @@ class TestSides:
         with pytest.raises(InputError, match="no work of 2026-01"):
             sides_of(Other("month", "2026-01"), ROWS, ROWS, "")
 
+    @pytest.mark.parametrize(
+        ("asked", "chosen", "before"),
+        [
+            ("2026-11", [], "2026-04"),
+            ("2026-03", [], "2026-03"),
+            ("2026-05", [], "2026-04"),
+        ],
+    )
+    def test_without_work_of_a_month_say_what_to_write(
+        self, asked: str, chosen: list[WorkRow], before: str
+    ) -> None:
+        with pytest.raises(InputError) as e:
+            sides_of(Other("month", asked), chosen, ROWS, "2026-12")
+        assert str(e.value).endswith(
+            f"; write --since 2026-05 --until 2026-05 --against {before}"
+        )
+        with pytest.raises(InputError) as e:
+            sides_of(Other("author", "Bo"), chosen, ROWS, "ann")
+        assert "; write" not in str(e.value)
+
     def test_of_a_commit_are_what_came_after_it_and_before_it(self) -> None:
         sides = sides_of_commit("f" * 40, FIRST_OF_MARCH + 31 * DAY, ROWS)
         assert sides.names == ("since ffffffffffff", "before ffffffffffff")
@@ -350,6 +373,8 @@ class TestCommand:
             "--since or --until chooses no work to compare with 2026-03: since 2031-11-01, and "
             "the newest ended on 2026-03-05" in one_line(empty)
         )
+        # one month alone has work
+        assert "; write --since" not in one_line(empty)
         both = da_score("work", "--against", "codex", "--since-commit", "f05ce0048ec2")
         assert "two comparisons" in both.err
 

@@ -30,7 +30,7 @@ def test_without_work_to_choose_from_nothing_is_said() -> None:
 def test_days_leave_out_work_without_a_time_and_count_it() -> None:
     assert timeless_text([TIMED, TIMELESS]) == "1 unit without a known time is left out"
     assert period_text(JUNE, [TIMED, TIMELESS, TIMELESS]) == (
-        "Only work that ended in these days counts: 2026-06-01 to 2026-06-30; "
+        "Only work that ended in these days counts: 2026-06; "
         "2 units without a known time are left out."
     )
 
@@ -38,5 +38,5 @@ def test_days_leave_out_work_without_a_time_and_count_it() -> None:
 def test_where_all_work_has_a_time_days_leave_out_nothing() -> None:
     assert timeless_text([TIMED, TIMELESS_TALK]) == ""
     assert period_text(JUNE, [TIMED]) == (
-        "Only work that ended in these days counts: 2026-06-01 to 2026-06-30."
+        "Only work that ended in these days counts: 2026-06."
     )

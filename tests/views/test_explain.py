@@ -61,8 +61,8 @@ class TestOutcomeInWords:
         taken = TakenBack("b" * 40, 71, 74, 86_400, said=False, subject="Tidy up")
         text = outcome_text(outcome(taken_back=taken, defective=True), None, 14)
         assert text == (
-            '71 of its 74 lines were taken back by bbbbbbbbbbbb "Tidy up", 1 day later, '
-            "which does not say so. It counts as defective."
+            '71 of its 74 lines were taken back by bbbbbbbbbbbb "Tidy up", 1 day later; '
+            "its message does not say so. It counts as defective."
         )
         assert text.startswith(undone_text(taken, "taken_back"))
 

@@ -157,7 +157,14 @@ def test_what_a_row_does_not_have_is_a_dash(history: History, da_score: Any) -> 
     places = places_of(history)
     (unit,) = da_score("work", *places, "--json").json["look_at"]
     assert (unit["iteration"], unit["commit"]) == (None, None)
-    (row,) = lines_of(da_score("work", *places).out, "work without a commit")
+    text = da_score("work", *places).out
+    (head,) = lines_of(text, "STATE  ")
+    assert re.split(r" {2,}", head)[2:] == [
+        "COST",
+        "TIME WITHOUT PAUSES",
+        "OUTPUT TOKENS",
+    ]
+    (row,) = lines_of(text, "work without a commit")
     iteration, day, subject, commit, *_ = re.split(r" {2,}", row.strip())
     assert (iteration, day, subject, commit) == (
         "-",

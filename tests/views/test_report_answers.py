@@ -557,7 +557,8 @@ class TestUnderARubricThatAttributes:
         assert found["duration_seconds"] > 0
         shown = da_score("iteration", "3", "--rubric", "3.1.0").out
         assert (
-            "cost $0.15 · 29 min from first to last line · claude-sonnet-4-5" in shown
+            "cost $0.15 · 29 min from first to last line, pauses included · claude-sonnet-4-5"
+            in shown
         )
         session = da_score("session", "5c0e", "--json").json["spending"]
         assert session["cost_usd"] > found["cost_usd"]

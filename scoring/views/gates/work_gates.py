@@ -183,7 +183,11 @@ def _failing_tests(_: bool, rows: WorkRows) -> Reasons:
 
 NO_FAILING_TESTS = _ON_WORK._replace(
     options=(
-        GateOption("no-failing-tests", "No work has a last test run that failed."),
+        GateOption(
+            "no-failing-tests",
+            "No work that landed or is open has a last test run that failed, and no later pass in "
+            "its session.",
+        ),
     ),
     work_reasons=_failing_tests,
     work_notes=_failed_runs_aside,
