@@ -3,16 +3,12 @@
 ``docs/LOG.md``, "Keeping a log".
 """
 
-import warnings
 from collections.abc import Iterator, Mapping
 from itertools import accumulate
 from pathlib import Path
 from typing import Any
 
-from ruamel.yaml import YAML
-from ruamel.yaml.error import ReusedAnchorWarning, YAMLError
-from ruamel.yaml.nodes import CollectionNode, MappingNode, ScalarNode, SequenceNode
-from ruamel.yaml.nodes import Node as WrittenNode
+from ruamel.yaml.error import YAMLError
 
 from scoring.errors import InputError, SettingsError, YamlError
 from scoring.files import exclusive_lock, overwrite, read_file
@@ -25,14 +21,13 @@ from scoring.log.schema import (
     numberless_path,
 )
 from scoring.text import shown
-from scoring.yamlnodes import NULLS, Scalar, Sequence
+from scoring.yamlnodes import Scalar, Sequence
 from scoring.yamlread import Reader, fields_in, parse
 
 from .entries import existing_entries, quoted
+from .yaml_edit import composed, edited, value_set
 
 _FIXED_FIELDS = ("schema_version", "iteration")
-_MOST_DIGITS_OF_INDEX = 5
-_USUAL_INDENT = 2
 
 
 def set_value(
@@ -89,10 +84,8 @@ def _with_value(
 
     try:
         source = data.decode()
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", ReusedAnchorWarning)  # YAML allows it
-            root = YAML(typ="rt", pure=True).compose(source)
-        new = _edited(source, root, path, value).encode()
+        edit = value_set(source, composed(source), path, value)
+        new = edited(source, [edit]).encode()
         faults = faults_of(parse(new))
     except (UnicodeError, YAMLError, YamlError) as e:
         raise InputError(
@@ -179,184 +172,6 @@ def _as_yaml(field: DescribedField, text: str, path: str) -> str:
             f"{path}: {shown(text)} is not a single value; nothing was written"
         )
     return node.value
-
-
-def _edited(
-    source: str,
-    root: WrittenNode,
-    path: str,
-    value: str,
-) -> str:
-    """Return the text of an entry with a value set.
-
-    Args:
-        source: the text.
-        root: the top node of the entry in that text.
-        path: the field.
-        value: the value, as YAML.
-
-    Raises:
-        SettingsError: the path goes through a value without fields, or past the end of a list.
-        YamlError: the path goes through an alias.
-    """
-    node = root
-    parts = path.split(".")
-    while True:
-        name, *inner_parts = parts
-
-        # A node that begins before its key ends is elsewhere in the text: an alias.
-        earliest = node.start_mark.index
-        inner = None
-        if isinstance(node, SequenceNode):
-            inner = _item_at(node, name, path)
-        elif isinstance(node, MappingNode):
-            for key, key_value in node.value:
-                if key.value == name:
-                    inner = key_value
-                    earliest = key.end_mark.index
-                    break
-        else:
-            parent = path.removesuffix("." + ".".join(parts))
-            raise SettingsError(f"{path}: {parent} holds no fields; change it by hand")
-
-        if inner is None:
-            return _with_part(source, node, parts, value)
-        if inner.start_mark.index < earliest:
-            raise YamlError("an alias")
-
-        is_null = (
-            isinstance(inner, ScalarNode) and not inner.style and inner.value in NULLS
-        )
-        if is_null or not inner_parts:
-            break
-        node = inner
-        parts = inner_parts
-
-    start: int = inner.start_mark.index
-    end = _end_of(source, inner)
-    if start == end and isinstance(node, MappingNode):
-        # A field without a value: right after its colon, and not where the next thing begins.
-        start = source.index(":", earliest) + 1
-        end = start
-    space = " " if source[start - 1] in ":-" else ""
-    return source[:start] + space + _in_one_line(inner_parts, value) + source[end:]
-
-
-def _item_at(node: SequenceNode, name: str, path: str) -> WrittenNode | None:
-    """Return the item of a list at an index, or None for the index after the last item.
-
-    Args:
-        node: the list.
-        name: the index in digits, from 0.
-        path: the whole path, for errors.
-
-    Raises:
-        SettingsError: the name is not an index, or is higher than the index after the last item.
-    """
-    count = len(node.value)
-    index = -1
-    if name.isdigit() and len(name) <= _MOST_DIGITS_OF_INDEX:
-        index = int(name)
-
-    if not 0 <= index <= count:
-        raise SettingsError(
-            f"{path}: there are {count} in the list; the next one is {count}"
-        )
-    return node.value[index] if index < count else None
-
-
-def _with_part(
-    source: str,
-    node: CollectionNode,
-    parts: list[str],
-    value: str,
-) -> str:
-    """Return the text with a field added to a block, or an item to a list.
-
-    Args:
-        source: the text.
-        node: the block or the list.
-        parts: the rest of the path, which begins with the field or the index that the node lacks.
-            Blocks and lists on the way to the value are made.
-        value: the value, as YAML.
-    """
-    name, *inner_parts = parts
-    inline = _in_one_line(inner_parts, value)
-    is_list = isinstance(node, SequenceNode)
-    head = "" if is_list else f"{name}: "
-
-    index: int = node.end_mark.index - 1  # before the bracket of an empty one
-    if node.value:
-        index = _end_of(source, _last_node(node))
-    if node.flow_style:
-        separator = ", " if node.value else ""
-        return source[:index] + separator + head + inline + source[index:]
-
-    line_break = "\r\n" if "\r\n" in source else "\n"
-    next_line = f"{line_break}{' ' * node.start_mark.column}"
-    holds_field = bool(inner_parts) and not inner_parts[0].isdigit()
-    if is_list:
-        head = "- "
-        if holds_field and len(inner_parts) == 1:
-            inline = inline[1:-1]
-    elif holds_field:
-        head = f"{name}:{next_line}{' ' * _indent_of_blocks(node)}"
-        inline = inline[1:-1]
-
-    while index < len(source) and source[index] not in "\r\n":
-        index += 1
-    return source[:index] + next_line + head + inline + source[index:]
-
-
-def _indent_of_blocks(block: CollectionNode) -> int:
-    """Return how many columns the first block in a block is indented by, or two without one."""
-    for _, inner in block.value:
-        if isinstance(inner, MappingNode) and not inner.flow_style:
-            indent: int = inner.start_mark.column - block.start_mark.column
-            return indent
-    return _USUAL_INDENT
-
-
-def _last_node(node: CollectionNode) -> WrittenNode:
-    """Return the last value of a block or list, or the last key if its value is an alias.
-
-    Raises:
-        YamlError: the last item of a list is an alias.
-    """
-    last: WrittenNode
-    if isinstance(node, MappingNode):
-        key: WrittenNode
-        key, last = node.value[-1]
-        return key if key.start_mark.index > last.start_mark.index else last
-
-    last = node.value[-1]
-    previous = node.value[-2] if len(node.value) > 1 else node
-    if last.start_mark.index <= previous.start_mark.index:
-        raise YamlError("an alias")
-    return last
-
-
-def _end_of(source: str, node: WrittenNode) -> int:
-    """Return the index where a node ends, without the blank lines and comments that follow."""
-    if isinstance(node, CollectionNode) and not node.flow_style and node.value:
-        return _end_of(source, _last_node(node))
-
-    end: int = node.end_mark.index
-    if isinstance(node, ScalarNode) and node.style in ("|", ">"):
-        return len(source[:end].rstrip())
-    return end
-
-
-def _in_one_line(parts: list[str], value: str) -> str:
-    """Return a value in YAML inside of new blocks and lists, in one line.
-
-    Args:
-        parts: the path to the value, the outermost part first. Digits are the item of a new list.
-        value: the value, as YAML.
-    """
-    for part in reversed(parts):
-        value = f"[{value}]" if part.isdigit() else f"{{{part}: {value}}}"
-    return value
 
 
 def _changes_more(old: bytes, new: bytes, path: str) -> bool:

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from ruamel.yaml.comments import CommentedMap, CommentedSeq
+from ruamel.yaml.comments import CommentedMap
 from ruamel.yaml.scalarstring import DoubleQuotedScalarString as Quoted
 
 from scoring.errors import InputError, WriteError
@@ -30,7 +30,17 @@ from scoring.files import exclusive_lock, overwrite, read_file, write_together
 from scoring.signals.human_label import latest_labels
 from scoring.text import cut, printable
 
-from .round_trip import is_null, with_changed_list
+from .entries import quoted
+from .yaml_edit import (
+    composed,
+    edited,
+    is_null,
+    item_added,
+    kept_as_written,
+    own_value,
+    value_set,
+    with_item,
+)
 
 FILE_LIMIT = 1 << 20
 """The largest file to which labels are added, in bytes: a larger file would take minutes."""
@@ -148,14 +158,19 @@ def _with_label(path: Path, content: bytes | None, label: NewLabel) -> bytes:
     of_actor = [record for record in records if record.actor == label.actor]
     last = next(iter(latest_labels(of_actor)), None)
 
-    data = with_changed_list(
-        content or b"",
-        path,
-        "labels",
-        lambda nodes: _put(label, last, nodes),
-        iteration=label.iteration,
-        schema_version=Quoted(SCHEMA_VERSION),
-    )
+    time = datetime.datetime.now(datetime.UTC)
+    now = time.isoformat(timespec="milliseconds").replace("+00:00", "Z")
+    if content and last:
+        data = _with_edit(content, path, label, last, now)
+    else:
+        data = with_item(
+            content or b"",
+            path,
+            "labels",
+            _first_label(label, now),
+            iteration=label.iteration,
+            schema_version=Quoted(SCHEMA_VERSION),
+        )
     if len(data) > FILE_LIMIT:
         size = f"{FILE_LIMIT >> 20} MiB"
         raise InputError(f"{path}: would be larger than {size}; nothing is added to it")
@@ -170,37 +185,45 @@ def _with_label(path: Path, content: bytes | None, label: NewLabel) -> bytes:
     return data
 
 
-def _put(label: NewLabel, last: LabelRecord | None, nodes: CommentedSeq) -> None:
-    """Put a label into the list of a file: into the person's last label, or at the end.
+def _with_edit(
+    content: bytes,
+    path: Path,
+    label: NewLabel,
+    last: LabelRecord,
+    now: str,
+) -> bytes:
+    """Return the content of a file with another edit in a person's last label.
 
     Args:
-        label: the label.
-        last: the person's last label, which gets another edit; None without one.
-        nodes: the list.
+        content: the content of the file.
+        path: the file, for errors.
+        label: what the person thinks now.
+        last: the person's last label.
+        now: the time, as RFC 3339.
 
     Raises:
-        InputError: the first label of a person leaves a judgement out.
+        InputError: the content cannot be edited so that all else stays as it is.
     """
-    time = datetime.datetime.now(datetime.UTC)
-    now = time.isoformat(timespec="milliseconds").replace("+00:00", "Z")
+    time = now
+    # An update is never earlier than the last one, whatever the clock says.
+    if last.updated is not None and last.updated > (timestamp_ns(now) or 0):
+        time = last.updated_at
 
-    if last is None:
-        item = _first_label(label, now)
-        nodes.append(item)
-    else:
+    with kept_as_written(path):
+        source = content.decode()
         # Positions are those of readers, who do not count nulls.
-        item = [node for node in nodes if not is_null(node)][last.position]
-        item["role"] = last.role
-        # An update is never earlier than the last one, whatever the clock says.
-        clock_is_behind = last.updated is not None and last.updated > (
-            timestamp_ns(now) or 0
-        )
-        item["updated_at"] = Quoted(last.updated_at if clock_is_behind else now)
-    item["history"].append(_edit(label, last, now))
+        nodes = own_value(composed(source), "labels").value
+        node = [node for node in nodes if not is_null(node)][last.position]
+        own_value(node, "history")
+        edits = [
+            item_added(source, node, "history", _edit(label, last, now)),
+            value_set(source, node, "updated_at", quoted(time)),
+        ]
+        return edited(source, edits).encode()
 
 
 def _first_label(label: NewLabel, now: str) -> CommentedMap:
-    """Return the first label of a person, with an empty history.
+    """Return the first label of a person.
 
     Raises:
         InputError: the label leaves a judgement out, and would not be read.
@@ -221,7 +244,7 @@ def _first_label(label: NewLabel, now: str) -> CommentedMap:
         schema_version=Quoted(SCHEMA_VERSION),
         created_at=Quoted(now),
         updated_at=Quoted(now),
-        history=CommentedSeq(),
+        history=[_edit(label, None, now)],
     )
 
 

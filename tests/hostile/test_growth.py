@@ -59,7 +59,6 @@ from scoring.jobs.derive import _COMMIT_LINE
 from scoring.jobs.entries import task_of
 from scoring.jobs.hook_input import parse_hook_input
 from scoring.jobs.hook_install import install_hook
-from scoring.jobs.round_trip import _reader_and_writer
 from scoring.log.parse import parse_archive, parse_iteration_record
 from scoring.log.settings import days_of
 from scoring.meters.dr.extraction import sentences_of, transcript_of
@@ -324,9 +323,6 @@ PLACES: dict[str, Work] = {
         may_be_written("out/a.yaml", one)
         for one in (text, f"$x/{text}", f"{text}/a.yaml", f"{text}/**")
     ],
-    "the layout of labels": lambda text: _reader_and_writer(
-        f"labels:\n{text}".encode(), "labels"
-    ),
     "settings of a harness": _refused(_install),
     "input of a hook": _refused(parse_hook_input),
     "the id of a session in the input of a hook": lambda text: parse_hook_input(
