@@ -13,7 +13,7 @@ from scoring.log.settings import Settings
 
 from .explain import command as explain
 from .iteration import command as iteration
-from .log_integrity import command as integrity
+from .log import integrity
 from .options import PATH, settings_command
 from .output import say
 from .run import command as run

@@ -1,7 +1,7 @@
 """The program ``da-score``: its groups of commands, their help, and the options that all share.
 
 ``commands.toml`` lists the commands with their summaries. The module of a command has its name:
-``scoring/cli/close_task.py`` is ``close-task``, and ``scoring/cli/log_lint.py`` is ``log lint``.
+``scoring/cli/close_task.py`` is ``close-task``.
 
 A group may do something itself: ``da-score label 3`` next to ``da-score label list``.
 """
@@ -44,19 +44,16 @@ _TABLES = tomllib.loads(Path(__file__).with_name("commands.toml").read_text("utf
 SECTIONS: dict[str, dict[str, str]] = _TABLES["sections"]
 """The summaries of the commands at the top, by section of the help and by name."""
 
-SUBCOMMANDS: dict[str, dict[str, str]] = _TABLES["groups"]
-"""The summaries of the commands of each group in ``commands.toml``, by name."""
-
-OLD_NAMES: Mapping[str, str] = _TABLES["old_names"]
-"""Names of earlier versions, which still work and which no help shows."""
+OLD_NAMES: list[str] = _TABLES["old_names"]
+"""Commands of ``log`` that work without that word too, as in earlier versions. No help shows it."""
 
 COMMANDS: Mapping[str, str] = ChainMap(*reversed(SECTIONS.values()))
 """The summaries of all commands at the top, in the order of the help."""
 
 
 def module_of(command: str) -> str:
-    """Return the module of a command, named in full: "scoring.cli.log_lint" of "log lint"."""
-    return "scoring.cli." + command.replace("-", "_").replace(" ", "_")
+    """Return the module of a command at the top: "scoring.cli.close_task" of "close-task"."""
+    return "scoring.cli." + command.replace("-", "_")
 
 
 # How help is laid out
@@ -132,23 +129,13 @@ def with_help_layout(command: click.Command) -> click.Command:
 
 
 class LazyGroup(click.Group):
-    """A group of commands that ``commands.toml`` lists, each of which is loaded when it runs.
-
-    Attributes:
-        path: the name of the group, as users type it after ``da-score``; "" for the program.
-    """
+    """The program: the commands that ``commands.toml`` lists, each loaded when it runs."""
 
     context_class = HelpfulContext
-    path = ""
-
-    @property
-    def summaries(self) -> Mapping[str, str]:
-        """The summaries of the commands, by name."""
-        return SUBCOMMANDS.get(self.path, COMMANDS)
 
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 - click's signature
         """Return the names of the commands, in the order of the help."""
-        return list(self.summaries)
+        return list(COMMANDS)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         """Return a command by its name, or by its name in an earlier version.
@@ -158,30 +145,25 @@ class LazyGroup(click.Group):
         Raises:
             click.UsageError: no command has that name.
         """
-        old_names: Mapping[str, str] = {} if self.path else OLD_NAMES
-        if cmd_name in self.summaries:
-            return _load(f"{self.path} {cmd_name}".strip())
-        if cmd_name in old_names:
-            return _load(old_names[cmd_name])
+        if cmd_name in COMMANDS:
+            return _load(cmd_name)
+        if cmd_name in OLD_NAMES:
+            log = _load("log")
+            assert isinstance(log, click.Group)
+            return log.commands[cmd_name]
 
         if not cmd_name.startswith("-") and not ctx.resilient_parsing:
             from difflib import get_close_matches  # only a mistyped word needs it
 
             message = f"No such command {cmd_name!r}."
-            for match in get_close_matches(
-                cmd_name, [*self.summaries, *old_names], n=1
-            ):
-                message += f" Did you mean {old_names.get(match, match)!r}?"
+            for match in get_close_matches(cmd_name, [*COMMANDS, *OLD_NAMES], n=1):
+                meant = f"log {match}" if match in OLD_NAMES else match
+                message += f" Did you mean {meant!r}?"
             ctx.fail(message)
         return None
 
     def format_commands(self, _: click.Context, formatter: click.HelpFormatter) -> None:
-        """Write the commands with their summaries, for the program in sections."""
-        if self.path:
-            with formatter.section("Commands"):
-                formatter.write_dl(list(self.summaries.items()))
-            return
-
+        """Write the commands with their summaries, in sections."""
         formatter.write("\nCommands:\n")
         for title, summaries in SECTIONS.items():
             with formatter.section(title):
@@ -195,14 +177,14 @@ class LazyGroup(click.Group):
 
         offers = [
             CompletionItem(name, help=summary)
-            for name, summary in self.summaries.items()
+            for name, summary in COMMANDS.items()
             if name.startswith(incomplete)
         ]
         return offers + click.Command.shell_complete(self, ctx, incomplete)
 
 
 def _load(command: str) -> click.Command:
-    """Return a command by its full name, such as "log lint"."""
+    """Return a command at the top by its name."""
     module = importlib.import_module(module_of(command))
     return with_help_layout(module.command)
 

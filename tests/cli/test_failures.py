@@ -21,9 +21,6 @@ import pytest
 from helpers.commands import DaScore, Outcome, one_line
 from helpers.projects import CLAUDE_SESSION, CODEX_SESSION, LOG
 
-import scoring.cli
-import scoring.cli.log_records
-import scoring.cli.run
 from scoring.errors import GitError
 
 
@@ -312,7 +309,7 @@ class TestErrors:
         status: int,
         said: str,
     ) -> None:
-        monkeypatch.setattr(scoring.cli.log_records, "load_log_for", raising(error))
+        monkeypatch.setattr("scoring.log.load.load_log_for", raising(error))
         found = da_score("records")
         assert (found.status, found.out, found.err.strip()) == (
             status,
@@ -336,7 +333,7 @@ class TestErrors:
         error: Exception,
         said: str,
     ) -> None:
-        monkeypatch.setattr(scoring.cli.log_records, "load_log_for", raising(error))
+        monkeypatch.setattr("scoring.log.load.load_log_for", raising(error))
         found = da_score("records")
         assert (
             one_line(found)
