@@ -68,8 +68,7 @@ def validity_page(validity: Validity) -> Page:
     for title, rows in tables.items():
         if rows:
             yield from titled(title, Table(columns, rows))
-    if any(row[-1] for rows in tables.values() for row in rows):
-        yield CLEAR_NOTE
+    yield from clear_notes(tables)
 
     bands = [
         (band_text(each.band), each.n, f"{each.sound * 100:.0f} %")
@@ -170,9 +169,15 @@ CLEAR_NOTE = (
     "clear, the wrong way: the interval of this figure leaves out chance, here and looked at "
     "alone. Of so many figures some do by chance; none held in two public repositories."
 )
-"""What the last column of :func:`validity_parts` means, for below the tables."""
+"""What the last column of :func:`validity_parts` means."""
 
 _BASELINE_NAMES = {"lines_added": "fewer lines added", "constant": "a constant"}
+
+
+def clear_notes(parts: dict[str, list[Cells]]) -> Lines:
+    """Yield what "clear" and "the wrong way" mean if a row of :func:`validity_parts` says one."""
+    if any(row[-1] for rows in parts.values() for row in rows):
+        yield CLEAR_NOTE
 
 
 def validity_parts(validity: Validity) -> dict[str, list[Cells]]:

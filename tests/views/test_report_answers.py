@@ -14,10 +14,12 @@ from helpers.repos import Repo
 
 from rubric import SignalContribution, default_rubric
 from scoring.evidence.transcripts.facts import Spent
+from scoring.outcomes.cases import Case
 from scoring.outcomes.spending import PaidWork, Spending, purchase
 from scoring.outcomes.unit import State, Unit
+from scoring.outcomes.validity import validity
 from scoring.views.amounts import CountedShare
-from scoring.views.comparisons import NO_DIFFERENCE, comparisons, months, trend
+from scoring.views.comparisons import NO_DIFFERENCE, RANGES, comparisons, months, trend
 from scoring.views.report import page_parts
 from scoring.views.report.answers import nothing_known, pieces, signal_rows
 from scoring.views.report.commit_links import (
@@ -27,6 +29,7 @@ from scoring.views.report.commit_links import (
 )
 from scoring.views.report.digest import Digest
 from scoring.views.report.reported_iteration import ReportedIteration, TranscriptLines
+from scoring.views.validity_pages import CLEAR_NOTE
 from scoring.views.work_groups import grouped
 from scoring.views.work_pages import became_page
 from scoring.views.work_rows import WorkRow, without_cost
@@ -583,6 +586,26 @@ class TestUnderARubricThatAttributes:
             "gpt-5-codex",
         )
         assert found[1]["cost"] is None
+
+
+@pytest.mark.parametrize("is_clear", [True, False])
+def test_says_what_clear_means(is_clear: bool) -> None:
+    cases = []
+    for n in range(80):
+        value = n / 80 if is_clear else 0.5
+        cases.append(Case(n, f"s{n}", value, "good", 10, float(n >= 40), {}, {}))
+    digest = made(line(1, {"tests": 1.0}))
+    digest.validity = validity(cases, "defective", "x", 14)
+    assert (CLEAR_NOTE in page(digest)) is is_clear
+
+
+@pytest.mark.parametrize("harnesses", [1, 2])
+def test_says_once_what_the_ranges_are(harnesses: int) -> None:
+    work = []
+    for day in ("2026-02-01", "2026-03-01"):
+        for n in range(harnesses):
+            work.append(piece("landed", 1.0, day, harness=f"h{n}"))
+    assert page(made(work=work)).count(RANGES) == 1
 
 
 def test_of_three_thousand_iterations_is_below_5_mb() -> None:

@@ -46,7 +46,7 @@ from scoring.views.look_at import (
 )
 from scoring.views.run_pages import scores_head
 from scoring.views.table import Lines, Page, band_text, number, titled
-from scoring.views.validity_pages import validity_parts, validity_sentences
+from scoring.views.validity_pages import clear_notes, validity_parts, validity_sentences
 from scoring.views.work_groups import WorkGroup, work_by
 from scoring.views.work_pages import became_page, by_state
 from scoring.views.work_rows import (
@@ -140,6 +140,7 @@ def _contents(digest: Digest) -> PlainData:
         "certainty": certainty,
         "sentences_of": validity_sentences,
         "parts_of": validity_parts,
+        "clear_notes": clear_notes,
         "number": number,
         "percent": lambda share: f"{share * 100:.0f} %",
         "cost": cost_text,
