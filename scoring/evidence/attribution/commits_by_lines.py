@@ -5,10 +5,9 @@ docs/EVIDENCE.md, "Attribution" and "Checkpoints in git", has the rules.
 
 import posixpath
 from array import array
-from bisect import bisect_left
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from itertools import accumulate, chain
+from itertools import chain
 from operator import attrgetter
 from typing import NamedTuple
 
@@ -260,7 +259,7 @@ def add_quiet_commits(
     for session in sessions:
         calls_of = {
             sha: calls
-            for sha, calls in _authored_in_calls(session, git)
+            for sha, calls in _authored_in_calls(session, git).items()
             if sha[:7] not in shown
         }
         if calls_of:
@@ -286,57 +285,34 @@ def add_quiet_commits(
 
 def _authored_in_calls(
     session: Session, git: AttributedHistory
-) -> Iterator[tuple[str, list[SessionCommit]]]:
-    """Yield the SHAs of commits with an author time in calls of a session, each with these calls.
+) -> dict[str, list[SessionCommit]]:
+    """Return the calls of a session by the SHA of each commit with an author time in them.
 
-    A call that makes commits and printed none comes first. At the time of any call that makes
-    commits no other call counts, since its commit may be amended later.
+    The calls of a commit are in order of when they ended. Where some of them make commits and
+    printed none, only these count; where others printed a commit, none does, since that commit may
+    be amended later.
     """
-    of_commands = _CallsByEnd(session.quiet)
-    of_shown = _CallsByEnd(session.made)
-    of_work = _CallsByEnd(calls_that_work(session))
-    seconds = [*of_commands.seconds, *of_work.seconds]
-    if not seconds:
-        return
-
-    for sha in git.authored_between(min(seconds), max(seconds)):
-        authored = git.commits[sha].authored
-        if authored is not None:
-            calls = list(of_commands.during(authored))
-            if not calls and not any(of_shown.during(authored)):
-                calls = list(of_work.during(authored))
-            if calls:
-                yield sha, calls
+    printed = _calls_by_commit(session.made, git)
+    calls_of = {
+        sha: calls
+        for sha, calls in _calls_by_commit(calls_that_work(session), git).items()
+        if sha not in printed
+    }
+    return calls_of | _calls_by_commit(session.quiet, git)
 
 
-class _CallsByEnd:
-    """Some calls of a session, by when they ended."""
+def _calls_by_commit(
+    calls: Iterable[SessionCommit], git: AttributedHistory
+) -> dict[str, list[SessionCommit]]:
+    """Return, by the SHA of a commit, the calls that it was authored in, by when they ended.
 
-    def __init__(self, calls: Iterable[SessionCommit]) -> None:
-        """Take the calls."""
-        self._calls = sorted(calls)
-        begun = [call.begun // NS for call in reversed(self._calls)]
-        # for each call, the second in which it, or any later one, began
-        self._earliest = list(accumulate(begun, min))[::-1]
-
-    @property
-    def seconds(self) -> Iterable[int]:
-        """The second in which the first call began and that in which the last ended, or nothing."""
-        if self._calls:
-            return self._earliest[0], self._calls[-1].time // NS
-        return ()
-
-    def during(self, second: int) -> Iterator[SessionCommit]:
-        """Yield the calls that went on in a second since 1970, by when they ended.
-
-        The seconds in which a call began and ended count.
-        """
-        first = bisect_left(self._calls, second * NS, key=attrgetter("time"))
-        for number in range(first, len(self._calls)):
-            if self._earliest[number] > second:
-                return
-            if self._calls[number].begun // NS <= second:
-                yield self._calls[number]
+    The seconds in which a call began and ended count.
+    """
+    calls_of: dict[str, list[SessionCommit]] = {}
+    for call in sorted(calls):
+        for sha in git.authored_between(call.begun // NS, call.time // NS):
+            calls_of.setdefault(sha, []).append(call)
+    return calls_of
 
 
 class _QuietCommit(NamedTuple):
