@@ -5,14 +5,13 @@ import re
 import shutil
 import stat
 from collections import Counter
-from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from scoring.errors import GitError, TooLargeError
 
 from .limits import memory_for_packs, seconds_for_packs
-from .objects import ObjectReader
-from .starter import Git, as_lines, as_text
+from .objects import ObjectReader, tree_entries
+from .starter import Git, as_text
 
 IMPORTED_BRANCH = "master"
 """The branch that an imported stream holds, and that is checked out."""
@@ -31,7 +30,6 @@ _SHA_AT_START = re.compile(rb"^(?:[0-9a-f]{64}|[0-9a-f]{40})\b", re.MULTILINE)
 _SHA256_DIGITS = 64
 _SUBMODULE = b"160000"  # the mode of one in a tree
 _KIND = 0o170000  # the bits of a mode that git goes by, whatever the others are
-_LONGEST_ENTRY = 8192  # bytes of a file in a tree, with its name
 _HEAD_LIMIT = 4096  # bytes of a file that are read for a reference
 _USUAL_BRANCHES = ("refs/heads/main", "refs/heads/master")
 
@@ -110,59 +108,25 @@ def _refuse_large_tree(git: ObjectReader, most_files: int, most_bytes: int) -> N
         while times_of_tree:
             times_below = Counter[str]()
             for tree, times in times_of_tree.items():
-                for oid, is_folder in _entries_of_tree(read_object(tree), tree):
+                for mode, _, oid in tree_entries(read_object(tree), tree):
+                    if mode == _SUBMODULE:
+                        continue
                     files += times
                     if files > most_files:
                         raise TooLargeError(
                             f"its work tree has more than {most_files:,} files"
                         )
+                    is_folder = int(mode, 8) & _KIND == stat.S_IFDIR
                     below = times_below if is_folder else times_of_blob
                     below[oid] += times
             times_of_tree = times_below
 
-    sizes = git.run(
-        "cat-file",
-        "--batch-check=%(objectname) %(objectsize)",
-        stdin=as_lines(times_of_blob),
-    )
-    total = 0
-    for line in as_text(sizes).splitlines():
-        oid, _, size = line.partition(" ")
-        if size.isdecimal():
-            total += times_of_blob[oid] * int(size)
+    sizes = git.sizes(times_of_blob)
+    if sizes is None:
+        raise GitError("the sizes of its files cannot be read")
+    total = sum(times_of_blob[oid] * size for oid, size in sizes.items())
     if total > most_bytes:
         raise TooLargeError(f"its work tree is more than {most_bytes:,} bytes")
-
-
-def _entries_of_tree(chunks: Iterable[bytes], oid: str) -> Iterator[tuple[str, bool]]:
-    """Yield the id of each file and folder in a tree, and whether it is a folder.
-
-    Submodules are left out.
-
-    Args:
-        chunks: the tree as git stores it, in pieces.
-        oid: the tree's own id, which shows how long ids are.
-
-    Raises:
-        GitError: this is no tree, or it has a name that no file can have.
-    """
-    digest_size = len(oid) // 2
-    entry = re.compile(rb"([0-7]+) [^\0]+\0(.{%d})" % digest_size, re.DOTALL)
-    rest = b""
-    for chunk in chunks:
-        content = rest + chunk
-        start = 0
-        while found := entry.match(content, start):
-            mode, digest = found.groups()
-            if mode != _SUBMODULE:
-                yield digest.hex(), int(mode, 8) & _KIND == stat.S_IFDIR
-            start = found.end()
-
-        rest = content[start:]
-        if len(rest) > _LONGEST_ENTRY:
-            break
-    if rest:
-        raise GitError(f"{oid[:12]} is not a tree that can be read")
 
 
 def _copy_bare_repository(source: Path, git: Git) -> str:

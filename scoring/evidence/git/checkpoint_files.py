@@ -1,12 +1,14 @@
 """Finds the files of checkpoints in git's trees (``docs/EVIDENCE.md``, "Checkpoints in git")."""
 
 import re
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from contextlib import suppress
 from itertools import islice
 from typing import NamedTuple
 
-from scoring.errors import Warn
+from scoring.errors import GitError, Warn
 
+from .objects import tree_entries
 from .repository import GitRepository
 from .starter import as_lines, as_text, on_one_line
 from .trunk import short_name
@@ -37,9 +39,7 @@ _FILE_ON_BRANCH = re.compile(
     rb"100(?:644|755) blob ([0-9a-f]{40,64})\t([0-9a-f]{2})/([0-9a-f]{10})/(?:([0-9]{1,9})/)?"
     + _FILE_NAMES
 )
-_TREE_ENTRY = re.compile(
-    rb"(?:100(?:644|755) " + _FILE_NAMES + rb"|40000 ([0-9]{1,9}))"
-)
+_TREE_ENTRY = re.compile(rb"100(?:644|755) " + _FILE_NAMES + rb"|40000 [0-9]{1,9}")
 
 ULID = "[0-9A-HJKMNP-TV-Z]{26}"
 """A pattern for the ids of checkpoints that have refs of their own."""
@@ -196,41 +196,21 @@ def files_in_trees(
 def _entries(repository: GitRepository, trees: Iterable[str]) -> dict[str, OidByName]:
     """Return, by tree, the object ids of its files and numbered folders, by name.
 
-    A tree that is not in this clone is left out.
+    A tree that is not in this clone is left out. Of a broken one, what comes before the break counts.
     """
     wanted = list(dict.fromkeys(trees))
     if not wanted:
         return {}
     sizes = repository.sizes(wanted) or {}
 
-    entries = {}
+    entries: dict[str, OidByName] = {}
     for tree, content in repository.contents(sizes).items():
-        entries[tree] = dict(_parse_tree(content, tree))
+        entries[tree] = {}
+        with suppress(GitError):
+            for mode, name, oid in tree_entries([content], tree):
+                if _TREE_ENTRY.fullmatch(b"%b %b" % (mode, name)):
+                    entries[tree][as_text(name)] = oid
     return entries
-
-
-def _parse_tree(content: bytes, oid: str) -> Iterator[tuple[str, str]]:
-    """Yield the name and the object id of each file and folder that a checkpoint may have.
-
-    An entry is the mode and the name, NUL, and the id as bytes.
-
-    Args:
-        content: the tree as git stores it, up to a broken entry.
-        oid: the tree's own id, which shows how long ids are.
-    """
-    id_size = len(oid) // 2
-    start = 0
-    while True:
-        end = content.find(b"\0", start)
-        if end <= 0:
-            return
-
-        next_start = end + 1 + id_size
-        match = _TREE_ENTRY.fullmatch(content, start, end)
-        if match:
-            name = match[1] or match[2]
-            yield name.decode(), content[end + 1 : next_start].hex()
-        start = next_start
 
 
 def sizes_in_clone(

@@ -5,12 +5,14 @@ import posixpath
 import re
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator
+from typing import NamedTuple
 
 from scoring.errors import GitError
 
 from .starter import WORDS_ABOUT_OBJECT, Git, GitProcess, as_lines, as_text
 
 _UNSAFE_IN_NAME = re.compile("[\0\n]")
+_LONGEST_ENTRY = 8192  # bytes of a file in a tree, with its name
 
 ReadObject = Callable[[str], Iterator[bytes]]
 """Takes the full id of an object and yields its content in chunks."""
@@ -125,13 +127,10 @@ class ObjectReader(Git):
         trees = self.blob_ids(folders, kind="tree")
         with self.objects() as read_object:
             for folder, tree in trees.items():
-                entries = b"".join(read_object(tree))
+                entries = tree_entries(read_object(tree), tree)
+                file_names = {as_text(entry.name) for entry in entries}
                 for name in folders[folder]:
-                    file_name = posixpath.basename(name.partition(":")[2])
-                    if (
-                        b" %b\0" % file_name.encode("utf-8", "surrogateescape")
-                        in entries
-                    ):
+                    if posixpath.basename(name.partition(":")[2]) in file_names:
                         listed.add(name)
         return listed
 
@@ -159,6 +158,49 @@ class ObjectReader(Git):
         """
         with self.objects() as read_object:
             return {oid: b"".join(read_object(oid)) for oid in oids}
+
+
+class TreeEntry(NamedTuple):
+    """A file, a folder or a submodule in a tree.
+
+    Attributes:
+        mode: its mode, as octal digits.
+        name: its name in the folder.
+        oid: the id of its object.
+    """
+
+    mode: bytes
+    name: bytes
+    oid: str
+
+
+def tree_entries(chunks: Iterable[bytes], tree: str) -> Iterator[TreeEntry]:
+    """Yield what a tree has, up to the first entry that is broken.
+
+    Args:
+        chunks: the tree as git stores it, in pieces.
+        tree: the tree's own id, which shows how long ids are.
+
+    Raises:
+        GitError: this is no tree, or it has a name that no file can have.
+    """
+    digest_size = len(tree) // 2
+    # the mode, a blank, the name, NUL, and the id as bytes
+    pattern = re.compile(rb"([0-7]+) ([^\0]+)\0(.{%d})" % digest_size, re.DOTALL)
+    rest = b""
+    for chunk in chunks:
+        content = rest + chunk
+        start = 0
+        while match := pattern.match(content, start):
+            mode, name, digest = match.groups()
+            yield TreeEntry(mode, name, digest.hex())
+            start = match.end()
+
+        rest = content[start:]
+        if len(rest) > _LONGEST_ENTRY:
+            break
+    if rest:
+        raise GitError(f"{tree[:12]} is not a tree that can be read")
 
 
 def is_one_question(name: str) -> bool:
