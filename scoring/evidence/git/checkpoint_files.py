@@ -196,7 +196,7 @@ def files_in_trees(
 def _entries(repository: GitRepository, trees: Iterable[str]) -> dict[str, OidByName]:
     """Return, by tree, the object ids of its files and numbered folders, by name.
 
-    A tree that is not in this clone is left out. Of a broken one, what comes before the break counts.
+    A tree that is not in this clone is left out. A broken one counts up to the break.
     """
     wanted = list(dict.fromkeys(trees))
     if not wanted:
