@@ -160,9 +160,10 @@ def command(
         if not books:
             raise GitError("no gate can judge work of which git cannot say what became")
         units.extend(books[0].units)
-        rows = _as_proposed(rows, books[0].trunk.commit, settings.repo_dir)
+        repository = GitRepository(settings.repo_dir)
+        rows = _as_proposed(rows, books[0].trunk.commit, repository)
         if base is not None:
-            rows = _beyond(base, rows, settings.repo_dir)
+            rows = _beyond(base, rows, repository)
         return ChosenWork(rows, none_chosen(units))
 
     examined = view.examine(preloaded.append) if has_log else ()
@@ -219,7 +220,7 @@ def _summary_file() -> Path:
 
 
 def _as_proposed(
-    rows: list[WorkRow], trunk: str | None, repo_dir: Path
+    rows: list[WorkRow], trunk: str | None, repository: GitRepository
 ) -> list[WorkRow]:
     """Return work, that of HEAD which the trunk has not as open: it is proposed, however old.
 
@@ -231,7 +232,6 @@ def _as_proposed(
     ]
     if not undecided:
         return rows
-    repository = GitRepository(repo_dir)
     if repository.resolve(["HEAD"])["HEAD"] is None:
         return rows
 
@@ -255,7 +255,7 @@ def _has_one_of(row: WorkRow, shas: set[str]) -> bool:
     return row.unit.commit in shas or row.unit.first_sha in shas
 
 
-def _beyond(base: str, rows: list[WorkRow], repo_dir: Path) -> list[WorkRow]:
+def _beyond(base: str, rows: list[WorkRow], repository: GitRepository) -> list[WorkRow]:
     """Return the work with a commit that HEAD has and a revision does not have.
 
     The name is that of a branch, first of a remote, or else of a commit. It may not be a shortened
@@ -264,7 +264,6 @@ def _beyond(base: str, rows: list[WorkRow], repo_dir: Path) -> list[WorkRow]:
     Raises:
         OptionError: the name is not that of a commit here, or is such a tag.
     """
-    repository = GitRepository(repo_dir)
     sha = repository.resolve_branch(base)
     tag = f"refs/tags/{base}"
     if re.fullmatch("[0-9a-f]{4,39}", base) and repository.resolve([tag])[tag]:
@@ -273,7 +272,7 @@ def _beyond(base: str, rows: list[WorkRow], repo_dir: Path) -> list[WorkRow]:
         )
     if sha is None:
         raise OptionError(
-            f"--base {base!r} is not a commit of {repo_dir}; fetch it, or name another"
+            f"--base {base!r} is not a commit of {repository.directory}; fetch it, or name another"
         )
 
     beyond = _shas_of_head(repository, sha)

@@ -336,7 +336,7 @@ def commands_to_read(observed: Iterable[Observed]) -> Page:
     commands = [command_to_show(*place) for place in sorted(set(spots or ranges))]
     if any(commands):
         yield ""
-        yield "To read these lines, in the repository"
+        yield "To read these lines"
         for command in filter(None, commands):
             yield Line(f"  {command}", pasted=True)
 

@@ -77,10 +77,10 @@ class Reason(NamedTuple):
     text: str
     where: str
 
-    @property
-    def is_commit(self) -> bool:
-        """Whether the place is a commit."""
-        return self.where.isalnum()
+
+def is_commit(where: str) -> bool:
+    """Return whether a place is a commit, and not a line of a transcript."""
+    return where.isalnum()
 
 
 class _OtherWork(NamedTuple):
@@ -456,12 +456,11 @@ def _table_row(unit: PlainData) -> Cells:
         subject = "work without a commit"
 
     where = unit["where"]
-    is_commit = where.isalnum()
     return (
         "-" if unit["iteration"] is None else unit["iteration"],
         str(day_of(unit["ended"]) or "-"),
         subject_cell(subject or ""),
         short(unit["commit"] or "-"),
         unit["text"],
-        short(where) if is_commit else printable(where),
+        short(where) if is_commit(where) else printable(where),
     )

@@ -13,7 +13,7 @@ from scoring.text import counted, short
 from .amounts import cost_text, duration_text
 from .explain_text import commands_to_read, lines_found, sightings
 from .landing_text import named_commit, unit_text
-from .look_at import Reason
+from .look_at import Reason, is_commit
 from .outcome_pages import outcome_text
 from .table import Line, Lines, Page
 from .work_rows import WorkRow
@@ -51,7 +51,7 @@ def unit_page(
     yield from filter(None, became)
     for reason in reasons:
         # what undid or fixed the unit is named above
-        if not (reason.is_commit and short(reason.where) in " ".join(became)):
+        if not (is_commit(reason.where) and short(reason.where) in " ".join(became)):
             yield f"Look at {reason.where}: {reason.text}."
     yield from _session_lines(row)
     yield "It has no score: no entry in the log names it."

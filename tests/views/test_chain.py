@@ -382,9 +382,7 @@ class TestExplanation:
             wanted.add(text.splitlines()[seen["line"] - 1])
         assert wanted
 
-        _, _, commands = run("explain", str(number)).partition(
-            "\nTo read these lines, "
-        )
+        _, _, commands = run("explain", str(number)).partition("\nTo read these lines")
         shown = set()
         for command in commands.splitlines()[1:]:
             printed = subprocess.run(
