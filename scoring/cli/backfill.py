@@ -10,7 +10,7 @@ from pathlib import Path
 import click
 from msgspec.structs import replace
 
-from scoring.errors import DaScoreError, OptionError
+from scoring.errors import DaScoreError
 from scoring.evidence.rules import rules_of
 from scoring.frozen import PlainData
 from scoring.jobs.backfill import BackfillPlan, LogReport, backfill_logs
@@ -58,11 +58,6 @@ _ABSENT_COLUMNS = (
 @flag("--allow-evidence-loss", "Replace sidecars even if their transcripts are gone.")
 @valued("--since", "DAYS", f"Only iterations {FROM_DAYS}")
 @valued(
-    "--only",
-    "SIGNAL",
-    "Only iterations without a sidecar, or where this signal is absent.",
-)
-@valued(
     "--jobs",
     "K",
     "How many logs at once.  [default: one per core]",
@@ -74,7 +69,6 @@ def command(
     options: PlainData,
     from_file: Path | None,
     since: str | None,
-    only: str | None,
     at_once: int | None,
     **flags: bool,
 ) -> None:
@@ -89,8 +83,6 @@ def command(
     """
     settings = prepared_settings(options)
     rubric = rubric_of(settings)
-    if only is not None and rubric.signal(only) is None:
-        raise OptionError(f"--only {only!r} is not a signal of rubric {rubric.version}")
 
     all_roots = list(roots)
     if from_file:
@@ -102,7 +94,6 @@ def command(
         settings,
         rubric,
         since=first_day(since),
-        only_absent=only,
         **flags,
     )
     reports = _backfill(

@@ -36,15 +36,7 @@ _ROWS = 2
 _WITHOUT_ROWS = re.compile(r"session-.*\.score\.yaml|.*\.tmp", re.DOTALL)
 """Files in a log that no row comes from."""
 
-_ARCHIVE_ENDINGS = (
-    ".tar",
-    ".tgz",
-    ".tar.gz",
-    ".tar.zst",
-    ".tar.xz",
-    ".tar.bz2",
-    ".zip",
-)
+ARCHIVE_ENDINGS = (".tar", ".tgz", ".tar.gz", ".tar.zst")
 
 _OBJECT_FIELDS = (
     "ETag",
@@ -90,7 +82,7 @@ class Repository(NamedTuple):
         """The value of ``{name}``: the last part of path or URL, without ``.tar.gz`` and such."""
         place = self.url or str(self.repo_dir)
         last = posixpath.basename(place.rstrip("/"))
-        for ending in reversed(_ARCHIVE_ENDINGS):
+        for ending in reversed(ARCHIVE_ENDINGS):
             if last.endswith(ending):
                 return last.removesuffix(ending)
         return last
@@ -198,7 +190,7 @@ def _stamps_at(url: str, storage: Storage) -> dict[str, str]:
                     stamps[place_url] = digest_of_all(
                         (name, _stamp_of(file)) for name, file in files
                     )
-            elif place.endswith(_ARCHIVE_ENDINGS):
+            elif place.endswith(ARCHIVE_ENDINGS):
                 stamps[place_url] = _stamp_of(info)
     except FileNotFoundError:
         stamps.clear()
@@ -207,7 +199,8 @@ def _stamps_at(url: str, storage: Storage) -> dict[str, str]:
 
     if not stamps:
         raise InputError(
-            f"{url}: nothing is there that is an archive or a folder with a repository"
+            f"{url}: nothing is there that is an archive ({', '.join(ARCHIVE_ENDINGS)})"
+            " or a folder with a repository"
         )
     return stamps
 

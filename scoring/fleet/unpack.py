@@ -1,14 +1,10 @@
 """Unpacks the archive of a repository into a folder, within limits and never outside of it."""
 
-import bz2
 import contextlib
 import gzip
-import io
-import lzma
 import posixpath
 import tarfile
 import tempfile
-import zipfile
 from collections.abc import Generator, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -30,12 +26,6 @@ MOST_FILES = 300_000
 HEADER_LIMIT = 1 << 20
 """The most bytes of a header in a tar archive, which is held in memory."""
 
-XZ_MEMORY = 128 << 20
-"""The most bytes of memory that decompressing an xz file may take."""
-
-DIRECTORY_LIMIT = 32 << 20
-"""The most bytes of the directory of a ZIP archive, which is held in memory."""
-
 _MOST_BETWEEN = 4 << 20
 """The most bytes of all headers of one member of a tar archive."""
 
@@ -43,7 +33,6 @@ _BYTES_OF_HEADERS = 2048
 """How many bytes of headers and padding a member of a tar archive may have on average."""
 
 _MOST_GLOBAL_HEADERS = 100
-_ZIP_METHODS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
 
 LOG_FOLDERS = ("log", "iteration-log")
 TRANSCRIPTS = "transcripts"
@@ -63,11 +52,6 @@ _HEADERS = {
 _PIECE = 1 << 20
 _LONGEST_REASON = 200
 _DEEPEST_TOP = 3
-
-# The type of a file in the upper bits of a ZIP entry's attributes.
-_ZIP_TYPE_SHIFT = 28
-_ZIP_UNKNOWN = 0
-_ZIP_PLAIN_FILE = 8
 
 
 @contextlib.contextmanager
@@ -147,13 +131,7 @@ def _fetch(repository: Repository, config: FleetConfig, folder: Path) -> int:
         raise
     except FileNotFoundError as e:
         raise InputError(f"{url}: is gone") from e
-    except (
-        tarfile.TarError,
-        zipfile.BadZipFile,
-        EOFError,
-        ValueError,
-        RuntimeError,
-    ) as e:
+    except (tarfile.TarError, EOFError, ValueError) as e:
         problem = one_line(e, _LONGEST_REASON)
         raise InputError(f"{url}: no archive that can be read: {problem}") from e
     except Exception as e:
@@ -179,30 +157,9 @@ def _members(
         for name in sorted(system.find(path)):
             with system.open(name, "rb", block_size=_PIECE) as file:
                 yield name.removeprefix(prefix), file
-    elif path.endswith(".zip"):
-        with system.open(path, "rb") as file:
-            yield from _members_of_zip(file)
     else:
         with system.open(path, "rb", block_size=8 * _PIECE) as file:
             yield from _members_of_tar(file, path, most_bytes)
-
-
-def _members_of_zip(file: IO[bytes]) -> Iterator[tuple[str, Any]]:
-    """Yield the name of each member of a ZIP archive, and the open content of a plain file.
-
-    Raises:
-        zipfile.BadZipFile: the archive is broken, or a file is compressed in an unusual way.
-    """
-    with zipfile.ZipFile(cast(IO[bytes], _LimitedZip(file))) as archive:
-        for info in archive.infolist():
-            file_type = info.external_attr >> _ZIP_TYPE_SHIFT
-            if info.is_dir() or file_type not in (_ZIP_UNKNOWN, _ZIP_PLAIN_FILE):
-                yield info.filename, None
-                continue
-            if info.compress_type not in _ZIP_METHODS:
-                raise zipfile.BadZipFile("a file that is neither stored nor deflated")
-            with archive.open(info) as member:
-                yield info.filename, member
 
 
 def _members_of_tar(
@@ -210,16 +167,13 @@ def _members_of_tar(
 ) -> Iterator[tuple[str, Any]]:
     """Yield the name of each member of a tar archive, and the open content of a plain file.
 
-    The archive may be compressed with gzip, bzip2, xz, or with zstd where the name says so.
+    The archive may be compressed with gzip or zstd.
 
     Raises:
         tarfile.TarError: the archive is broken, or has more or larger headers than is sane.
     """
     with contextlib.ExitStack() as stack:
-        # Some file systems cannot go back in a file, so its beginning is only looked at.
-        raw = cast(io.RawIOBase, file)
-        buffered = stack.enter_context(io.BufferedReader(raw, _PIECE))
-        content = stack.enter_context(_decompressed(buffered, path))
+        content = stack.enter_context(_decompressed(file, path))
         stream = _LimitedTar(content, most_bytes + MOST_FILES * _BYTES_OF_HEADERS)
         archive = stack.enter_context(
             tarfile.open(
@@ -242,54 +196,18 @@ def _members_of_tar(
             yield member.name, archive.extractfile(member) if member.isreg() else None
 
 
-def _decompressed(
-    file: "io.BufferedReader[Any]", path: str
-) -> contextlib.AbstractContextManager[IO[bytes]]:
-    """Return the content of a tar file, decompressed where its first bytes or its name say so."""
-    start = file.peek()
+def _decompressed(file: IO[bytes], path: str) -> contextlib.AbstractContextManager[Any]:
+    """Return the content of a tar file, decompressed where its name says how."""
+    content: contextlib.AbstractContextManager[Any] = contextlib.nullcontext(file)
     if path.endswith(".zst"):
         try:
             from compression import zstd  # type: ignore[import-not-found, unused-ignore]
         except ImportError:
             from backports import zstd
-        return cast(contextlib.AbstractContextManager[IO[bytes]], zstd.ZstdFile(file))
-    if start.startswith(b"\x1f\x8b"):
-        return cast(
-            contextlib.AbstractContextManager[IO[bytes]], gzip.GzipFile(fileobj=file)
-        )
-    if start.startswith(b"BZh"):
-        return cast(contextlib.AbstractContextManager[IO[bytes]], bz2.BZ2File(file))
-    if start.startswith(b"\xfd7zXZ\0"):
-        return contextlib.nullcontext(
-            cast(IO[bytes], _LimitedXz(cast(IO[bytes], file)))
-        )
-    return contextlib.nullcontext(cast(IO[bytes], file))
-
-
-class _LimitedXz:
-    """The content of an xz file, decompressed in a sane amount of memory."""
-
-    def __init__(self, file: IO[bytes]) -> None:
-        self._file = file
-        self._decompressor = lzma.LZMADecompressor(memlimit=XZ_MEMORY)
-
-    def read(self, size: int) -> bytes:
-        """Return at least one and at most ``size`` bytes, or none at the end.
-
-        Raises:
-            LZMAError: the data is broken, or takes too much memory.
-            EOFError: the file ends too early.
-        """
-        while not self._decompressor.eof:
-            data = b""
-            if self._decompressor.needs_input:
-                data = self._file.read(_PIECE)
-                if not data:
-                    raise EOFError("it ends too early")
-            piece = self._decompressor.decompress(data, size)
-            if piece:
-                return piece
-        return b""
+        content = zstd.ZstdFile(file)
+    elif path.endswith("gz"):
+        content = gzip.GzipFile(fileobj=file)
+    return content
 
 
 class _LimitedTar:
@@ -322,26 +240,6 @@ class _LimitedTar:
         if self._left_for_member < 0:
             raise tarfile.ReadError(f"headers over {_MOST_BETWEEN >> 20} MiB")
         return data
-
-
-class _LimitedZip:
-    """A ZIP file of which no more than a number of bytes is read at once, as its directory is."""
-
-    def __init__(self, file: IO[bytes]) -> None:
-        self._file = file
-        self.seek = file.seek
-        self.tell = file.tell
-        self.seekable = file.seekable
-
-    def read(self, size: int = -1) -> bytes:
-        """Return up to ``size`` bytes, below 0 up to :data:`DIRECTORY_LIMIT`.
-
-        Raises:
-            zipfile.BadZipFile: ``size`` is more than :data:`DIRECTORY_LIMIT`.
-        """
-        if size > DIRECTORY_LIMIT:
-            raise zipfile.BadZipFile(f"a directory over {DIRECTORY_LIMIT >> 20} MiB")
-        return self._file.read(DIRECTORY_LIMIT if size < 0 else size)
 
 
 class _LimitedMember(tarfile.TarInfo):

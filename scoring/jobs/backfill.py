@@ -52,7 +52,6 @@ class BackfillPlan(NamedTuple):
         refresh_git: whether an iteration is scored again where only git answers otherwise.
         allow_evidence_loss: whether a score is replaced although evidence for it is missing now.
         since: iterations before this day are passed over; None for no such day.
-        only_absent: iterations in which this signal voted are passed over; None for no signal.
         keeps_cache: whether the store keeps what is read even in a dry run.
         observe: whether the evidence of optional signals is gathered although they do not vote.
     """
@@ -64,7 +63,6 @@ class BackfillPlan(NamedTuple):
     refresh_git: bool = False
     allow_evidence_loss: bool = False
     since: datetime.date | None = None
-    only_absent: str | None = None
     keeps_cache: bool = False
     observe: bool = False
 
@@ -265,7 +263,7 @@ def _reason_to_score(
 ) -> str | None:
     """Return why an iteration needs a new score, or None after counting it in the report."""
     old_score = comparison.old_score
-    if _is_passed_over(facts, old_score, plan):
+    if plan.since is not None and not _is_since(facts, plan.since):
         report.passed_over += 1
         return None
 
@@ -305,19 +303,6 @@ def _cause_of_change(
             f"evidence changed ({'; '.join(changed)})" if changed else "inputs changed"
         )
     return _UNKNOWN_CHANGE
-
-
-def _is_passed_over(
-    facts: IterationFacts, old_score: PersistedScore | None, plan: BackfillPlan
-) -> bool:
-    """Return whether the plan leaves an iteration out, by its day or by a signal that voted."""
-    if plan.since is not None and not _is_since(facts, plan.since):
-        return True
-    if not plan.only_absent or old_score is None:
-        return False
-
-    rows = old_score.breakdown
-    return any(row.present and row.signal == plan.only_absent for row in rows)
 
 
 def _is_since(facts: IterationFacts, since: datetime.date) -> bool:

@@ -42,7 +42,6 @@ RECORD = [
             ["run", "--transcripts", "none", "--transcript-dir", "x"],
             "the command line: transcripts is none and",
         ),
-        (["backfill", "--only", "mood"], "--only 'mood' is not a signal"),
         (["export"], "several tables need a directory"),
         (["export", "--tables", "nope"], "--tables: 'nope' is not a table"),
         (["query", " "], "query: there is no SQL"),

@@ -1,12 +1,9 @@
 """FLEET.toml and archives that mean harm, or are wrong: one line, nothing outside, nothing run."""
 
-import bz2
 import gzip
-import lzma
 import os
 import subprocess
 import tarfile
-import zipfile
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -172,14 +169,8 @@ OUTSIDE = [
 
 
 @pytest.mark.parametrize("name", OUTSIDE)
-@pytest.mark.parametrize("ending", ["tar.gz", "zip"])
-def test_a_file_that_leads_outside_stops_the_archive(
-    tmp_path: Path, name: str, ending: str
-) -> None:
-    path = tar_with(tmp_path / f"in/x.{ending}", {name: b"x"})
-    if ending == "zip":
-        with zipfile.ZipFile(path, "w") as archive:
-            archive.writestr(name, "x")
+def test_a_file_that_leads_outside_stops_the_archive(tmp_path: Path, name: str) -> None:
+    path = tar_with(tmp_path / "in/x.tar.gz", {name: b"x"})
     assert "leads outside" in reason(tmp_path, path)
     assert not Path("/tmp/da-score-outside.txt").exists()
 
@@ -269,44 +260,28 @@ def test_a_sparse_file_stops_an_archive(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "compress",
-    [bytes, gzip.compress, bz2.compress, lzma.compress],
-    ids=["tar", "gzip", "bzip2", "xz"],
+    ("ending", "compress"),
+    [("tar", bytes), ("tar.gz", gzip.compress), ("tgz", gzip.compress)],
 )
 def test_an_archive_may_be_compressed(
-    tmp_path: Path, compress: Callable[[bytes], bytes]
+    tmp_path: Path, ending: str, compress: Callable[[bytes], bytes]
 ) -> None:
-    path = tmp_path / "x.tar"
+    path = tmp_path / f"x.{ending}"
     path.write_bytes(compress(tarfile.TarInfo("a").tobuf() + bytes(1024)))
     assert "no git bundle" in reason(tmp_path, path)
 
 
-@pytest.mark.parametrize("method", [zipfile.ZIP_LZMA, zipfile.ZIP_BZIP2])
-def test_a_zip_that_is_packed_in_an_unusual_way_is_refused(
-    tmp_path: Path, method: int
-) -> None:
-    with zipfile.ZipFile(tmp_path / "x.zip", "w", method) as archive:
-        archive.writestr("a", "b")
-    assert "neither stored nor deflated" in reason(tmp_path, tmp_path / "x.zip")
-
-
-@pytest.mark.parametrize("ending", ["tar.gz", "zip"])
 @pytest.mark.parametrize("name", ["transcripts/{}.jsonl", "transcripts/{}/"])
 def test_an_archive_of_very_many_files_is_stopped(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, ending: str, name: str
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
 ) -> None:
     monkeypatch.setattr("scoring.fleet.unpack.MOST_FILES", 50)
-    path = tmp_path / f"x.{ending}"
-    if ending == "zip":
-        with zipfile.ZipFile(path, "w") as archive:
-            for number in range(51):
-                archive.writestr(name.format(number), "")
-    else:
-        with tarfile.open(path, "w:gz") as archive:
-            for number in range(51):
-                member = tarfile.TarInfo(name.format(number))
-                member.type = tarfile.DIRTYPE if name.endswith("/") else tarfile.REGTYPE
-                archive.addfile(member)
+    path = tmp_path / "x.tar.gz"
+    with tarfile.open(path, "w:gz") as archive:
+        for number in range(51):
+            member = tarfile.TarInfo(name.format(number))
+            member.type = tarfile.DIRTYPE if name.endswith("/") else tarfile.REGTYPE
+            archive.addfile(member)
     assert "holds more than 50 files" in reason(tmp_path, path)
 
 
@@ -315,7 +290,7 @@ def test_an_archive_of_very_many_files_is_stopped(
     [b"", b"\x1f\x8b" + bytes(range(256)), b"hello" * 1000],
     ids=["nothing", "noise", "a plain text"],
 )
-@pytest.mark.parametrize("ending", ["tar.gz", "zip", "tar.zst"])
+@pytest.mark.parametrize("ending", ["tar", "tar.gz", "tar.zst"])
 def test_what_is_no_archive_is_said_to_be_none(
     tmp_path: Path, data: bytes, ending: str
 ) -> None:
@@ -377,14 +352,6 @@ def test_a_link_in_the_work_tree_is_a_plain_file(tmp_path: Path) -> None:
     folder = archive_of(seed.root, tmp_path / "folder")
     check_out(folder / "demo.bundle", tmp_path / "out", 1000, 1 << 20)
     assert not (tmp_path / "out/passwd").is_symlink()
-
-
-def test_the_files_of_a_hostile_zip_are_no_links(tmp_path: Path) -> None:
-    info = zipfile.ZipInfo("transcripts")
-    info.external_attr = 0o120777 << 16
-    with zipfile.ZipFile(tmp_path / "x.zip", "w") as archive:
-        archive.writestr(info, "/etc")
-    assert "no git bundle" in reason(tmp_path, tmp_path / "x.zip")
 
 
 def test_a_folder_whose_name_is_no_utf8_has_a_name_that_can_be_written(

@@ -4,13 +4,11 @@ import contextlib
 import gc
 import gzip
 import importlib
-import lzma
 import multiprocessing
 import re
 import resource
 import shutil
 import sqlite3
-import struct
 import sys
 import tarfile
 import time
@@ -872,26 +870,6 @@ def _(here: Here) -> str:
         members.append(pax_header(tarfile.XGLTYPE, record))
         members.append(member(f"d{number}", tarfile.DIRTYPE))
     return refused_archive(here, members)
-
-
-@reaches("scoring.fleet.unpack.DIRECTORY_LIMIT")
-def _(here: Here) -> str:
-    entry = b"PK\x01\x02" + bytes(24) + b"\x07" + bytes(17) + b"a/%06d"
-    with open(here.folder / "a.zip", "wb") as file:
-        for number in range(700_000):
-            file.write(entry % number)
-        end = struct.pack("<4H2LH", 0, 0, 65535, 65535, file.tell(), 0, 0)
-        file.write(b"PK\x05\x06" + end)
-    return refused_by_fleet(here, "a.zip")
-
-
-@reaches("scoring.fleet.unpack.XZ_MEMORY")
-def _(here: Here) -> str:
-    here.patch.setattr("scoring.fleet.unpack.XZ_MEMORY", 1 << 20)
-    compressor = lzma.LZMACompressor()
-    data = compressor.compress(bytes(1 << 20)) + compressor.flush()
-    (here.folder / "a.tar.xz").write_bytes(data)
-    return refused_by_fleet(here, "a.tar.xz")
 
 
 @reaches("scoring.evidence.git.limits.SECONDS_TO_UNPACK")

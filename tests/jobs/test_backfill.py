@@ -434,13 +434,6 @@ class TestChoice:
         # 2 has no commit, and the commit of 7 is gone: nothing says how old they are
         assert [n for n in ALL if project.sidecar(n).exists()] == [2, 7, 8, 9]
 
-    def test_of_one_absent_signal(self, done: Project, da_score: DaScore) -> None:
-        found = da_score(
-            "backfill", done.repo, "--only", "hook_outcomes", "--force", "--json"
-        ).json["logs"][0]
-        assert [one["iteration"] for one in found["scored"]] == [1, 2, 7, 9]
-        assert (found["up_to_date"], found["passed_over"]) == (0, 5)
-
 
 LOST = {
     3: ["correction_pressure", "token_efficiency"],
