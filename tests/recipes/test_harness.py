@@ -1,7 +1,7 @@
 """The recipe "a harness": one file, the first half of this one, and a line in the table."""
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -12,21 +12,11 @@ from helpers.commands import DaScore
 from helpers.places import Place
 from helpers.repos import START, STEP
 
-from scoring.evidence.commands.objective_flags import command_flags
-from scoring.evidence.commands.testruns import TestTools as Tools
 from scoring.evidence.harnesses import readers
+from scoring.evidence.harnesses.event_reader import EventReader
+from scoring.evidence.harnesses.fields import Tokens
 from scoring.evidence.harnesses.harness import FileNames, Harness, Home
-from scoring.evidence.harnesses.json_reader import NO_TIME, JsonReader
-from scoring.evidence.transcripts.events import (
-    Call,
-    CallResult,
-    Response,
-    TokensStated,
-    key_of,
-)
 from scoring.evidence.transcripts.facts import timestamp_ns
-from scoring.evidence.transcripts.observing import Observations
-from scoring.evidence.transcripts.transcript_events import LineSpan, TranscriptEvents
 
 # The file of the harness. Parrot keeps a talk as one document,
 # ``~/.parrot/<project>/talk-<id>.json``.
@@ -45,46 +35,22 @@ class _Talk(msgspec.Struct):
     squawks: list[_Squawk]
 
 
-class ParrotReader(JsonReader):
+class ParrotReader(EventReader):
     decoder = msgspec.json.Decoder(_Talk)
+    in_documents = True
 
-    def __init__(self, tools: Tools | None) -> None:
-        super().__init__()
-        self._seen = Observations(tools)
-        self._spans: list[LineSpan] = []
-        self._covers: list[list[int]] = []
-
-    def take(self, lines: Sequence[_Talk]) -> list[int]:
-        for talk in lines:
-            self._spans = [LineSpan(talk.folder, talk.talk)]
-            self._covers = [[]]
-            for number, squawk in enumerate(talk.squawks):
-                self._take(talk, number, squawk)
-        return []
-
-    def _take(self, talk: _Talk, number: int, squawk: _Squawk) -> None:
-        time, name = timestamp_ns(squawk.at), f"{talk.talk} {number}"
-        if time is None:
-            self.skip(NO_TIME)
-            return
-        self._seen.line(0, number, time, key_of(name))
-        self._covers[0].append(number)
-        if squawk.tokens:
-            answer = Response(
-                0, number, key_of(name), 0, False, 1, TokensStated.ALL, *squawk.tokens
-            )
-            self.counted[Response].append(answer)
-        if squawk.ran is not None:
-            key = self._seen.command(name, squawk.ran, talk.folder)
-            self._seen.result(name, squawk.failed, str)
-            self.counted[Call].append(Call(0, number, key, command_flags(squawk.ran)))
-            self.counted[CallResult].append(CallResult(0, number, key, squawk.failed))
-
-    def events(self) -> TranscriptEvents:
-        events = TranscriptEvents(self._spans, self._covers, skipped=self.skipped)
-        for kind, counted in self.counted.items():
-            events.put(kind, counted)
-        return self._seen.fill(events, True)
+    def entry(self, talk: _Talk) -> None:
+        self.in_session(talk.folder, talk.talk)
+        for number, squawk in enumerate(talk.squawks):
+            name = f"{talk.talk} {number}"
+            if not self.event(timestamp_ns(squawk.at), name=name):
+                continue
+            if squawk.tokens:
+                output, uncached, reads, writes = squawk.tokens
+                self.response(name, Tokens(output, uncached, reads, writes))
+            if squawk.ran is not None:
+                self.command(name, squawk.ran, talk.folder)
+                self.result(name, squawk.failed, "")
 
 
 class Parrot(Harness):

@@ -15,7 +15,13 @@ from msgspec.structs import replace
 
 from scoring.evidence.commands.objective_flags import LOOP_STATE, reads_loop_state
 from scoring.evidence.transcripts.edits import path_in
-from scoring.evidence.transcripts.events import Call, CallResult, Response, key_of
+from scoring.evidence.transcripts.events import (
+    Call,
+    CallResult,
+    Response,
+    key_of,
+    key_of_line,
+)
 from scoring.evidence.transcripts.facts import timestamp_ns
 from scoring.evidence.transcripts.transcript_events import LineSpan
 from scoring.frozen import PlainData
@@ -138,7 +144,7 @@ class ClaudeReader(ToolReader):
                 member(line.attachment, "commandMode"),
             )
             if kind == _QUEUED_PROMPT and not line.isSidechain:
-                self.seen.prompt(text_in(line.attachment, "prompt"))
+                self.note_prompt(text_in(line.attachment, "prompt"))
         elif line.type in ("assistant", "user") and line.message:
             self._take_message(line, message)
         return False
@@ -146,14 +152,14 @@ class ClaudeReader(ToolReader):
     def _key_of(self, line: ClaudeLine) -> int:
         """Return the key of a line, made of its id, or of its bytes where it has none."""
         if line.uuid is UNSET or len(line.uuid) <= len('""'):
-            return self.seen.line_key(self.written[self.place - self.number])
+            return key_of_line(self.written[self.place - self.number])
         return key_of(bytes(line.uuid))
 
     def _take_message(self, line: ClaudeLine, message: ClaudeMessage) -> None:
         """Take what the agent says, or what is written as the user's."""
         is_by_agent = line.type == "assistant"
         if is_by_agent:
-            self.seen.responds(message.id)
+            self.responds(message.id)
         elif isinstance(message.content, str):
             self._take_user_text(line, message.content)
 
@@ -179,7 +185,7 @@ class ClaudeReader(ToolReader):
         elif not (
             line.isSidechain or line.isMeta is True or line.isCompactSummary is True
         ):
-            self.seen.prompt(text)
+            self.note_prompt(text)
 
     def _note_response(self, line: ClaudeLine, message: ClaudeMessage) -> None:
         """Note a response, if the message states tokens.
@@ -221,33 +227,33 @@ class ClaudeReader(ToolReader):
         if failed and text().startswith(REFUSED):
             reason = "".join(REASON.split(text(), 1)[1:])
             if reason or not text().startswith(DENIED):
-                self.seen.refused(item.tool_use_id, reason)
+                self.refused(item.tool_use_id, reason)
             else:  # a rule refused it to a sub-agent
-                self.seen.refused_calls.add(key_of(item.tool_use_id or ""))
+                self.refused_calls.add(key_of(item.tool_use_id or ""))
             return
 
         path = self._files_of_reads.pop(item.tool_use_id or "", "")
         if path and item.content is not UNSET:
-            self.seen.files.showed(path, partial(text_of, item.content.copy()))
+            self.files.showed(path, partial(text_of, item.content.copy()))
 
         ended = None if still_runs(item) else failed
-        self.seen.result(item.tool_use_id, ended, text)
+        self.note_result(item.tool_use_id, ended, text)
         self.count_result(item.tool_use_id, failed)
 
-    def id_of(self, call: object) -> str | None:
-        """Return the id of a call as it is written, even if a secret in it is hidden, or None."""
-        return text_in(call) or None
+    def id_of(self, call: object) -> str:
+        """Return the id of a call as it is written, even if a secret in it is hidden, or ""."""
+        return text_in(call)
 
     def counts(self, event: Call | CallResult) -> bool:
         """Return whether an event counts: a result always, a call unless the user refused it.
 
         Where the user refused a call without an id, no call without an id counts.
         """
-        return isinstance(event, CallResult) or event.id not in self.seen.refused_calls
+        return isinstance(event, CallResult) or event.id not in self.refused_calls
 
     def finish(self) -> None:
         """Put the responses, each in the line of its last copy, into what is counted."""
-        self.counted[Response] = list(self._responses.values())
+        self.noted[Response] = list(self._responses.values())
 
 
 class ClaudeCode(Harness):

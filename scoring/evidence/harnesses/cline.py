@@ -102,9 +102,10 @@ class ClineReader(ToolReader):
                 text_in(item, "", "command") for item in items_in(asked, "commands")
             ]
             self.shell_calls.add(text_in(call))
-            self.command(call, commands[0] if commands else "")
+            self.command(call, commands[0] if commands else "", self.folder)
             for number, command in enumerate(commands[1:], 1):
-                self.seen.command(f"{text_in(call)} {number}", command, self.folder)
+                opened = self.open_call(f"{text_in(call)} {number}")
+                self.note_commands(opened, command, self.folder)
             return
 
         if (
@@ -156,7 +157,7 @@ class ClineReader(ToolReader):
         self.result(call, is_error or failures[:1] == [True], printed)
         for number in range(1, len(done)):
             output = partial(_printed, done[number])
-            self.seen.result(f"{text_in(call)} {number}", failures[number], output)
+            self.note_result(f"{text_in(call)} {number}", failures[number], output)
 
 
 def _printed(result: PlainData) -> str:

@@ -12,6 +12,7 @@ import msgspec
 from msgspec import UNSET
 from msgspec.structs import astuple
 
+from scoring.evidence.transcripts.events import key_of_line
 from scoring.evidence.transcripts.facts import timestamp_ns
 from scoring.evidence.transcripts.transcript_events import (
     LineSpan,
@@ -115,7 +116,7 @@ class CodexReader(CodexCalls):
                 opening = SpanOpening.OWN_LINES
                 self.add_span(LineSpan(self.where.cwd, opens=opening, agent=is_agent))
 
-        key = self.seen.line_key(self.written[self.place - self.number])
+        key = key_of_line(self.written[self.place - self.number])
         self._is_line_added = self.begin(len(self.spans) - 1, self.place, time, key)
         if line.type == "compacted":
             self.compacted()
@@ -155,9 +156,9 @@ class CodexReader(CodexCalls):
                 self.asked()
         elif kind == "user_message" and not self._is_started_by_agent:
             self._has_prompt_events = True
-            self.seen.prompt(only_text(payload.message))
+            self.note_prompt(only_text(payload.message))
         elif kind == "reasoning":
-            self.seen.responds(None)
+            self.responds(None)
         elif kind == "turn_aborted" and payload.reason == "interrupted":
             self.interrupted()
 
@@ -236,7 +237,7 @@ class CodexReader(CodexCalls):
         count = TokenCount(
             *self.at, totals, last, self._goes_on_from_file, self._service
         )
-        self.counted[TokenCount].append(count)
+        self.noted[TokenCount].append(count)
         self._goes_on_from_file = False
 
     def _take_item(self, item: Any) -> None:
@@ -251,7 +252,7 @@ class CodexReader(CodexCalls):
         if kind == "UserMessage":
             if not self._is_started_by_agent and not self._has_prompt_events:
                 texts = [text_in(part, "text") for part in items_in(item, "content")]
-                self.seen.prompt("".join(texts))
+                self.note_prompt("".join(texts))
         elif kind == "CommandExecution":
             printed = text_in(item, "aggregated_output")
             self.end_process(call, member(item, "exit_code"), printed)
@@ -260,7 +261,7 @@ class CodexReader(CodexCalls):
                 failed = status == "failed"
                 self.count_result(call, failed)
                 if failed and kind == "FileChange":
-                    self.seen.result(call, True, str)
+                    self.note_result(call, True, str)
 
     def events(self) -> TranscriptEvents:
         """Return the events that were read, with responses made of the counts of tokens."""

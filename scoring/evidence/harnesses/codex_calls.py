@@ -74,16 +74,16 @@ class CodexCalls(EventReader):
         # calls of programs: how many commands they run
         self._programs: dict[str | None, int] = {}
 
-    def id_of(self, call: object) -> str | None:
-        """Return the id of a call as it is written, even if a secret in it is hidden, or None."""
-        return only_text(call) or None
+    def id_of(self, call: object) -> str:
+        """Return the id of a call as it is written, even if a secret in it is hidden, or ""."""
+        return only_text(call)
 
     def counts(self, event: Call | CallResult) -> bool:
         """Return whether a call or a result counts: not where the user refused the call.
 
         Where the user refused a call without an id, nothing without an id counts.
         """
-        return event.id not in self.seen.refused_calls
+        return event.id not in self.refused_calls
 
     def take_call(self, payload: CodexPayload) -> None:
         """Take a call of a function or of the local shell."""
@@ -101,7 +101,7 @@ class CodexCalls(EventReader):
         elif tool == "wait" and member(given, "cell_id") is not None:
             running = f"program {member(given, 'cell_id')}"
         if running:  # the call asks for more of its output
-            self.seen.call(call)
+            self.open_call(call)
             self._continue(call, running)
             return
 
@@ -109,7 +109,7 @@ class CodexCalls(EventReader):
         if tool == "apply_patch":
             self.patch(call, text_in(given, "input"))
         elif argument:
-            folder = text_in(given, "workdir", "working_directory")
+            folder = text_in(given, "workdir", "working_directory") or self.folder
             script = script_of(member(given, argument))
             patch = script if "apply_patch" in script else ""
             self.command(call, script, folder, patch)
@@ -144,13 +144,14 @@ class CodexCalls(EventReader):
         """Take a call of ``exec``, a program that may run commands and apply patches."""
         commands = _commands_in(program)
         patch = program if "\n*** " in program else program.replace("\\n", "\n")
-        key = self.seen.command(call, "\n".join(commands), self.folder, patch)
+        opened = self.open_call(call)
+        self.note_commands(opened, "\n".join(commands), self.folder, patch)
         self._programs[call] = len(commands)
         if _runs_commands(program):
-            self.count_call(key, command_flags(program))
+            self.count_call(opened, command_flags(program))
             return
 
-        self.count_call(key)
+        self.count_call(opened)
         continued = _CONTINUES.search(program)
         if continued:
             self._continue(call, f"process {continued[1]}")
@@ -165,7 +166,7 @@ class CodexCalls(EventReader):
         call = payload.call_id
         starting_call = self._continued.get(call or "", call)
         if was_refused(payload):
-            self.seen.refused(call)
+            self.refused(call)
             return
 
         if call in self._programs or starting_call in self._programs:
@@ -179,13 +180,13 @@ class CodexCalls(EventReader):
             return
 
         if starting_call != call:
-            self.seen.result(call, failed, str)
+            self.note_result(call, failed, str)
         running = _what_runs(output_of(payload).header) if failed is None else ""
         if running:
             self._goes_on(running, starting_call, output_of(payload).printed)
         else:
             earlier_output = self._printed.pop(starting_call or "", "")
-            self.seen.result(
+            self.note_result(
                 starting_call,
                 failed,
                 lambda: earlier_output + output_of(payload).printed,
@@ -208,7 +209,7 @@ class CodexCalls(EventReader):
             running = running or f"process {output.process}"
 
         if payload.call_id != call:
-            self.seen.result(payload.call_id, failed, str)
+            self.note_result(payload.call_id, failed, str)
             if payload.call_id in self._programs:
                 self.count_result(payload.call_id, failed=failed is True)
         if running:
@@ -224,7 +225,7 @@ class CodexCalls(EventReader):
         if failed is not None:
             self.count_result(call, failed or ended is True)
         earlier_output = self._printed.pop(call or "", "")
-        self.seen.result(call, ended, lambda: earlier_output + output.printed)
+        self.note_result(call, ended, lambda: earlier_output + output.printed)
 
     def _goes_on(self, running: str, call: str | None, printed: str) -> None:
         """Note that what a call started still runs.
@@ -236,7 +237,7 @@ class CodexCalls(EventReader):
         """
         self._running[running] = call or ""
         self._printed[call or ""] = self._printed.get(call or "", "") + printed
-        self.seen.printed(call, printed)
+        self.printed(call, printed)
 
     def end_process(self, call: str | None, exit_code: object, printed: str) -> None:
         """Note how a command ended that still ran when the result of its call came.
@@ -249,8 +250,8 @@ class CodexCalls(EventReader):
             return
 
         self.count_result(call, failed)
-        if not self.seen.commits(call):
-            self.seen.result(call, failed, lambda: printed)
+        if not self.commits(call):
+            self.note_result(call, failed, lambda: printed)
 
 
 def _what_runs(header: str) -> str:

@@ -116,7 +116,7 @@ class DroidReader(ToolReader):
     def finish(self) -> None:
         """Note the tokens that the settings state, as totals of all responses, if there are any."""
         tokens = _TOKENS.of(member(self.shown, "settings.tokenUsage"))
-        if self.counted[Response] and any(tokens):
+        if self.noted[Response] and any(tokens):
             self.totals(0, tokens)
 
 

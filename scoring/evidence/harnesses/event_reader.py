@@ -7,16 +7,9 @@ from typing import Any
 
 import msgspec
 
-from scoring.evidence.commands.objective_flags import command_flags
 from scoring.evidence.commands.testruns import TestTools
-from scoring.evidence.transcripts.edits import (
-    AddedLines,
-    lines_patched,
-    paths_patched,
-)
+from scoring.evidence.transcripts.edits import lines_patched, paths_patched
 from scoring.evidence.transcripts.events import (
-    Call,
-    CallResult,
     Response,
     StatedTotals,
     TokensStated,
@@ -47,26 +40,21 @@ _LINE_LIMIT = 16 << 20
 _NO_TOKENS = Tokens()
 
 
-class EventReader(JsonReader):
+class EventReader(JsonReader, Observations):
     """Reads JSON objects, of which :meth:`entry` says what happened.
 
     A reader sets :attr:`where` to what holds from now on, begins each event with :meth:`event`,
-    and says what is in it with the other methods. The id of a call may be any value: a call with
-    another value than a text has no id.
+    and says what is in it with the other methods.
 
     Attributes:
         in_documents: whether one line may hold several events. Events then have the numbers 0, 1,
             and so on, in place of the number of their line.
         opens: whether the file begins where its session does.
-        seen: notes what is seen in the lines. ``asked``, ``said``, ``compacted`` and
-            ``interrupted`` are methods of it.
         where: the session, folder, model and agent of what is read now.
         spans: the spans so far.
         covers: for each span, the numbers of its events.
         messages: in documents, for each message the number of its first event.
         place: the number of the line that is read now.
-        at: the index of the span and the number of the event that was begun last; -1 before the
-            first one.
         shell_calls: the ids of calls that run shell commands.
         version: the version of the harness or of its format; None: not stated. Reasons to skip
             unknown lines name it.
@@ -77,12 +65,8 @@ class EventReader(JsonReader):
     opens = True
 
     def __init__(self, tools: TestTools | None) -> None:
-        super().__init__()
-        self.seen = Observations(tools)
-        self.asked = self.seen.asked
-        self.said = self.seen.said
-        self.compacted = self.seen.compacted
-        self.interrupted = self.seen.interrupted
+        JsonReader.__init__(self)
+        Observations.__init__(self, tools)
         self.where = LineSpan()
         self.messages: list[int] = []
         self.place = 0
@@ -90,7 +74,6 @@ class EventReader(JsonReader):
         self.spans: list[LineSpan] = []
         self.covers: list[list[int]] = []
         self._indices: dict[LineSpan, int] = {}  # of spans
-        self.at = (-1, -1)
         self.shell_calls: set[str] = set()
         self.set_up()
 
@@ -100,7 +83,7 @@ class EventReader(JsonReader):
     @property
     def next_event(self) -> int:
         """In documents, the number of the next event."""
-        return self.at[1] + 1
+        return self.at.line + 1
 
     @property
     def folder(self) -> str:
@@ -187,7 +170,7 @@ class EventReader(JsonReader):
         self.covers.append([*numbers])
 
     def begin(self, span: int, number: int, time: int, key: int) -> bool:
-        """Begin an event, by the arguments of :meth:`Observations.line`.
+        """Begin an event, by the arguments of :meth:`Observations.begin_line`.
 
         Returns:
             Whether ``number`` was added to the numbers of the span: not where the event before
@@ -196,8 +179,7 @@ class EventReader(JsonReader):
         is_added = self.at != (span, number)
         if is_added:
             self.covers[span].append(number)
-        self.at = (span, number)
-        self.seen.line(span, number, time, key)
+        self.begin_line(span, number, time, key)
         return is_added
 
     def numbered(self, messages: Iterable[object]) -> Iterator[PlainData]:
@@ -228,7 +210,7 @@ class EventReader(JsonReader):
         """
         self.asked()
         if not self.where.agent:
-            self.seen.prompt(text)
+            self.note_prompt(text)
 
     def response(self, name: str = "", tokens: Tokens = _NO_TOKENS) -> None:
         """Note a response of a model.
@@ -240,7 +222,7 @@ class EventReader(JsonReader):
                 much was: the input is all of it, read from the cache or not, and what was not
                 read counts as written.
         """
-        self.seen.responds(name or f"at {self.at[1]}")
+        self.responds(name or f"at {self.at.line}")
         stated = TokensStated.ALL
         if tokens.output is None:
             stated = TokensStated.NOTHING
@@ -262,7 +244,7 @@ class EventReader(JsonReader):
             cache_reads=tokens.reads,
             cache_writes=tokens.writes,
         )
-        self.counted[Response].append(response)
+        self.noted[Response].append(response)
 
     def totals(self, since: int, tokens: Tokens) -> None:
         """Note the tokens of several responses together, of those that do not state their own.
@@ -284,50 +266,11 @@ class EventReader(JsonReader):
             cache_reads=tokens.reads,
             cache_writes=tokens.writes,
         )
-        self.counted[StatedTotals].append(totals)
-
-    def command(
-        self, call: object, text: str, folder: str = "", patch: str = ""
-    ) -> None:
-        """Note a call that runs shell commands, by the arguments of :meth:`Observations.command`.
-
-        Where no ``folder`` is given, commands start in :attr:`folder`.
-        """
-        folder = folder or self.folder
-        key = self.seen.command(self.id_of(call), text, folder, patch)
-        self.count_call(key, command_flags(text))
-
-    def edit(
-        self, call: object, paths: Iterable[str], lines: AddedLines, whole: bool = False
-    ) -> None:
-        """Note a call of a tool that edits files, by the arguments of :meth:`Observations.edit`."""
-        key = self.seen.edit(self.id_of(call), paths, self.folder, lines, whole)
-        self.count_call(key)
+        self.noted[StatedTotals].append(totals)
 
     def patch(self, call: object, patch: str) -> None:
         """Note a call of a tool that applies a patch, in the form of ``apply_patch``."""
-        self.edit(call, paths_patched(patch), lines_patched(patch))
-
-    def call(
-        self, call: object, question: bool = False, agent: bool = False, shows: int = 0
-    ) -> None:
-        """Note a call of any other tool, by the arguments of :meth:`Observations.call`.
-
-        ``shows`` is what the call shows, as bits of ``objective_flags``.
-        """
-        key = self.seen.call(self.id_of(call), question, agent)
-        self.count_call(key, shows)
-
-    def result(self, call: object, failed: bool | None, text: str) -> None:
-        """Note how a call ended, ``failed`` or not (None: not stated), and what it printed."""
-        name = self.id_of(call)
-        self.seen.result(name, failed, lambda: text)
-        if failed is not None:
-            self.count_result(name, failed)
-
-    def refused(self, call: object, reason: str = "") -> None:
-        """Note that the user refused a call, and why. The call then does not count."""
-        self.seen.refused(self.id_of(call), reason)
+        self.edit(call, paths_patched(patch), self.folder, lines_patched(patch))
 
     def finish(self) -> None:
         """Note what a subclass knows only after the last line. :meth:`events` calls it."""
@@ -341,30 +284,14 @@ class EventReader(JsonReader):
             ],
             covers=[list(numbers) for numbers in self.covers],
             skipped=dict(self.skipped),
+            begins_session=self.opens,
             messages=self.messages,
         )
-        for kind, counted in self.counted.items():
-            if kind in (Call, CallResult):
-                counted = [event for event in counted if self.counts(event)]
-            events.put(kind, counted)
-        return self.seen.fill(events, self.opens)
+        return self.fill(events)
 
-    def counts(self, event: Call | CallResult) -> bool:
-        """Return whether a call or a result counts: not where the user refused the call."""
-        return not event.id or event.id not in self.seen.refused_calls
-
-    def id_of(self, call: object) -> str | None:
-        """Return the id of a call, or None where it has none or the id is hidden."""
-        return id_in(call) or None
-
-    def count_result(self, call: str | None, failed: bool) -> None:
-        """Count how a call ended, by its id, or by None without one."""
-        key = key_of(call) if call else 0
-        self.counted[CallResult].append(CallResult(*self.at, id=key, failed=failed))
-
-    def count_call(self, key: int, shows: int = 0) -> None:
-        """Count a call by the key of its id (0: without one), with the bits of what it shows."""
-        self.counted[Call].append(Call(*self.at, id=key, shows=shows))
+    def id_of(self, call: object) -> str:
+        """Return the id of a call, or "" where it has none or the id is hidden."""
+        return id_in(call)
 
 
 def _plain(value: object) -> str:

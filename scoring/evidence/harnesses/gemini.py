@@ -195,7 +195,7 @@ class GeminiReader(ToolReader):
 
     def _take_response(self, message: PlainData, name: str, text: str) -> None:
         """Take a response of the model, and its calls with their results."""
-        self.seen.responds(name or None)
+        self.responds(name or None)
         self.said(text)
 
         tokens = message.get("tokens")

@@ -141,7 +141,7 @@ class GooseReader(ToolReader):
         In a session without rows of what responses used, the message counts as a response.
         """
         if self._has_usage:
-            self.seen.responds(f"at {self.next_event}")
+            self.responds(f"at {self.next_event}")
         else:
             self.response()
             self._last_response = self.place

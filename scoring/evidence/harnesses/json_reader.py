@@ -1,13 +1,12 @@
 """The base of all readers: JSON values, a line each, become the events of a transcript."""
 
 import errno
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Iterable
 from typing import Any, ClassVar
 
 import msgspec
 
-from scoring.evidence.transcripts.events import Event
 from scoring.evidence.transcripts.transcript_events import TranscriptEvents
 
 from .fields import BROKEN, MOST_COMMAS, decoded, is_too_deep
@@ -35,7 +34,6 @@ class JsonReader:
         goes_on: whether more lines may be read after a call of :meth:`events`, which then may be
             called again for all lines.
         skipped: how many lines were skipped, by reason.
-        counted: the events that are counted, by kind.
         number: the number in the file, from 0, of the first line that :meth:`take` is given.
         shown: what :meth:`~.harness.Harness.shown` says of the file; None where nothing does.
         next_number: the number of the line after the last block.
@@ -47,7 +45,6 @@ class JsonReader:
 
     def __init__(self) -> None:
         self.skipped: Counter[str] = Counter()
-        self.counted: defaultdict[type[Event], list[Any]] = defaultdict(list)
         self.number = 0
         self.shown: Any = None
         self.next_number = 0

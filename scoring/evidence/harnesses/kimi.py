@@ -7,6 +7,7 @@ import json
 from pathlib import Path
 from typing import Any
 
+from scoring.evidence.transcripts.open_calls import EventPlace
 from scoring.frozen import PlainData
 
 from .fields import (
@@ -43,8 +44,8 @@ class KimiReader(ToolReader):
 
     def set_up(self) -> None:
         """Prepare to read a transcript."""
-        # the span and line of steps, by their ids
-        self._begun: dict[str, tuple[int, int]] = {}
+        # where steps began, by their ids
+        self._begun: dict[str, EventPlace] = {}
 
     def entry(self, line: PlainData) -> None:
         """Take a line."""
@@ -96,7 +97,7 @@ class KimiReader(ToolReader):
         kind = member(event, "type")
         if kind == "step.begin":
             self._begun[text_in(event, "uuid")] = self.at
-            self.seen.responds(text_in(event, "uuid"))
+            self.responds(text_in(event, "uuid"))
         elif kind == "step.end":
             # The response is where it began: what its calls did comes after it.
             end = self.at

@@ -183,7 +183,7 @@ class OpenCodeReader(ToolReader):
             return
 
         name = f"at {began}"
-        self.seen.responds(name)
+        self.responds(name)
         self.said(_text_of(parts))
         for step in tokens:
             self.response(name, step)

@@ -87,7 +87,7 @@ class QwenReader(GeminiReader):
         elif line.get("subtype") == "rewind":
             last_kept = self._line_numbers.get(text_in(line, "parentUuid"))
             if last_kept is not None:
-                self.seen.taken_back(last_kept + 1)
+                self.taken_back(last_kept + 1)
 
     def _take(self, message: PlainData) -> None:
         """Take a message in the form of Gemini CLI."""

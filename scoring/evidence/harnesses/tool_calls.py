@@ -97,7 +97,7 @@ class ToolReader(EventReader):
         tool = text_in(name)
         if tool in self.tools.shells:
             self.shell_calls.add(text_in(call))
-            folder = text_in(_first_of(given, _FOLDERS))
+            folder = text_in(_first_of(given, _FOLDERS)) or self.folder
             self.command(call, script_of(_first_of(given, _COMMANDS)), folder)
         elif tool in self.tools.patches:
             patch = (
@@ -108,7 +108,7 @@ class ToolReader(EventReader):
             self._note_edit(call, given)
         elif is_commit_tool(tool):
             folder = text_in(_first_of(given, _REPOSITORIES)) or self.folder
-            self.count_call(self.seen.commit(self.id_of(call), folder))
+            self.commit(call, folder)
         else:
             asks_user = tool in self.tools.questions
             self.call(call, question=asks_user, agent=tool in self.tools.agents)
@@ -131,7 +131,8 @@ class ToolReader(EventReader):
         path = text_in(_first_of(given, _PATHS))
         whole = _first_of(given, _WHOLE)
         if whole is not None:
-            self.edit(call, (path,), {path: lines_added(text_in(whole))}, whole=True)
+            written = lines_added(text_in(whole))
+            self.edit(call, (path,), self.folder, {path: written}, whole=True)
             return
 
         lines: list[int] = []
@@ -139,7 +140,7 @@ class ToolReader(EventReader):
             new = text_in(_first_of(part, _NEW))
             old = text_in(_first_of(part, _OLD))
             lines += lines_added(new, old)
-        self.edit(call, (path,), {path: tuple(lines)})
+        self.edit(call, (path,), self.folder, {path: tuple(lines)})
 
 
 def _first_of(given: object, keys: Iterable[str]) -> Any:

@@ -19,6 +19,7 @@ A harness may have event classes of its own, where its counts need more, as thos
 """
 
 from enum import IntEnum
+from hashlib import blake2b
 from typing import Literal, NamedTuple, TypeAlias
 from zlib import crc32
 
@@ -394,3 +395,9 @@ def key_of(name: str | bytes) -> int:
     """
     data = name.encode("utf-8", "replace") if isinstance(name, str) else name
     return (crc32(data) << 32 | crc32(data[::-1])) - (1 << 63) or 1
+
+
+def key_of_line(line: bytes) -> int:
+    """Return the key of a line that has no id, made of its bytes: of 64 bits, and never 0."""
+    digest = blake2b(line, digest_size=8).digest()
+    return int.from_bytes(digest, "little", signed=True) or 1

@@ -4,7 +4,7 @@ docs/EVIDENCE.md, "Attribution" and "Observations", has the rules.
 """
 
 import posixpath
-from collections.abc import Sequence
+from collections.abc import Collection, Iterable, Sequence
 
 from msgspec.structs import replace
 
@@ -102,6 +102,25 @@ class ObservedRuns:
         if verdict and verdict.passed is not None:
             self.noted.append((_run_ended(ended_at, call, verdict), None))
 
+    def with_unended(
+        self, calls: Iterable[OpenCall], texts: dict[str, int], homes: Collection[str]
+    ) -> list[TestRun]:
+        """Return the runs, also those of calls without a result, but those of other projects.
+
+        Args:
+            calls: the calls without a result.
+            texts: the number of each text. The label of such a run is added.
+            homes: the absolute paths of the folders of the session.
+        """
+        runs = list(self.noted)
+        for opened in calls:
+            if opened.run:
+                label = texts.setdefault(opened.run.label, len(texts))
+                runs.append((opened.run_without_result(opened.run, label), opened))
+        return [
+            run for run, call in runs if not (call and call.run_is_elsewhere(homes))
+        ]
+
 
 def _run_ended(ended_at: EventPlace, call: int, verdict: TestVerdict) -> TestRun:
     """Return a run that ended somewhere with a verdict, by the key of its call."""
@@ -187,6 +206,25 @@ class ObservedCommits:
         """
         for line in git_commands.commit_lines(text):
             self.noted.append((_commit_printed(ended_at, call, line), None))
+
+    def with_unended(
+        self, calls: Iterable[OpenCall], homes: Collection[str]
+    ) -> list[CommitMade]:
+        """Return the commits, also those that calls without a result may have made.
+
+        Args:
+            calls: the calls without a result.
+            homes: the absolute paths of the folders of the session.
+        """
+        commits = []
+        for commit, call in self.noted:
+            if call and call.commits_are_elsewhere(homes):
+                commit = replace(commit, other_repository=True)
+            commits.append(commit)
+        for opened in calls:
+            if opened.commits:
+                commits.append(opened.commit_without_sha(opened.place))
+        return commits
 
     def _note_quiet(self, opened: OpenCall, ended_at: EventPlace, text: str) -> None:
         """Note that a call may have made a commit and printed none, and which commits it shows."""

@@ -1,29 +1,29 @@
 """Notes what happens in one transcript as events, the same way for every harness.
 
-A reader calls the methods of :class:`Observations` in the order of the lines. The calls of tools
-wait here for their results, which are matched by id: only a result says whether files were
+A reader is an :class:`Observations`, and calls its methods in the order of the lines. The calls of
+tools wait here for their results, which are matched by id: only a result says whether files were
 written, tests passed, or a commit was made. What is seen of each: docs/EVIDENCE.md,
 "Observations".
 """
 
 import posixpath
+from collections import defaultdict
 from collections.abc import Callable, Iterable
-from hashlib import blake2b
 from operator import attrgetter
 from typing import Any
-
-from msgspec.structs import replace
 
 from scoring.evidence.commands.claim_texts import claims_tests_pass
 from scoring.evidence.commands.file_writes import work_trees_added
 from scoring.evidence.commands.git_commands import MAY_COMMIT, CommitRequest
+from scoring.evidence.commands.objective_flags import command_flags
 from scoring.evidence.commands.shell import commands_of
 from scoring.evidence.commands.testruns import TestTools
 
 from .edits import AddedLines, PathTexts, lines_patched, paths_patched, with_slashes
 from .events import (
-    OBSERVED,
     AgentStarted,
+    Call,
+    CallResult,
     ChatText,
     CommitMade,
     Compaction,
@@ -44,26 +44,25 @@ from .transcript_events import TranscriptEvents, TranscriptLine
 class Observations:
     """What is seen in one transcript.
 
-    :meth:`line` begins a line; the other methods tell what is in it. :meth:`fill` ends the
-    reading.
+    :meth:`begin_line` begins a line; the other methods tell what is in it. :meth:`fill` ends the
+    reading. The id of a call may be any value: a call with another value than a text has no id.
 
     Attributes:
+        at: the index of the span and the number of the line that was begun last; -1 before the
+            first one.
+        noted: the events so far, by kind. Runs of tests and commits come when the reading ends.
         files: the paths that events name, and what the session wrote and was shown of files.
         refused_calls: the keys of calls that the user refused, which do not count as calls.
     """
 
     def __init__(self, tools: TestTools | None) -> None:
-        """Begin a transcript.
-
-        Args:
-            tools: the test tools; None: those of the table alone.
-        """
+        """Begin a transcript. Take the test tools; None: those of the table alone."""
+        self.at = EventPlace(span=-1, line=-1)
+        self.noted: defaultdict[type[Event], list[Any]] = defaultdict(list)
         self.files = PathTexts()
         self.refused_calls: set[int] = set()
 
-        self._place = EventPlace(span=0, line=-1)
         self._lines: list[TranscriptLine] = []
-        self._events: dict[type[Event], list[Any]] = {kind: [] for kind in OBSERVED}
         self._runs = ObservedRuns(tools or TestTools(), self.files)
         self._commits = ObservedCommits(self.files)
         self._work_trees: set[str] = set()
@@ -75,7 +74,7 @@ class Observations:
         # a failure may be written before its call
         self._failed_before_call: set[int] = set()
 
-        self._response: str | None = None
+        self._response = 0  # the key of the last one
         self._question_declined = False
         self._idle = False  # whether the agent has done nothing since the last prompt
         self._has_worked = False  # whether it called a tool before
@@ -83,28 +82,22 @@ class Observations:
         # whether the user stopped the agent since it was last active
         self._is_stopped = False
 
-    def line(self, span: int, number: int, time: int, key: int) -> None:
+    def begin_line(self, span: int, number: int, time: int, key: int) -> None:
         """Begin a line.
 
         Args:
             span: the index of its span.
             number: its number, from 0. Two lines without a line break between them share one.
             time: when it was written, in nanoseconds since 1970.
-            key: the key of its id; see :meth:`line_key`.
+            key: the key of its id, or else of its bytes.
         """
-        if number != self._place.line:
+        if number != self.at.line:
             self._lines.append(TranscriptLine(number, time, key))
-        self._place = EventPlace(span, number)
-
-    @staticmethod
-    def line_key(line: bytes) -> int:
-        """Return the key of a line that has no id, made of its bytes."""
-        digest = blake2b(line, digest_size=8).digest()
-        return int.from_bytes(digest, "little", signed=True) or 1
+        self.at = EventPlace(span, number)
 
     def responds(self, response: str | None) -> None:
         """Note that the agent wrote the line, and the id of its response, or None if not known."""
-        self._response = response
+        self._response = key_of(response) if response else 0
         self._question_declined = False
         self._idle = False
 
@@ -120,7 +113,7 @@ class Observations:
         """Note a text of the user, or of the harness in the user's place. It ends a reply."""
         self._note(ChatText, by_user=True, claims_tests_pass=False)
 
-    def prompt(self, text: str) -> None:
+    def note_prompt(self, text: str) -> None:
         """Note what a person says of the work before, if a tool was called. No text is kept."""
         self._idle = True
         is_again = self._last_prompt == key_of(text)
@@ -137,8 +130,8 @@ class Observations:
 
     def taken_back(self, since: int) -> None:
         """Note that the user took back the prompts from line ``since`` on, which counts too."""
-        self._events[Prompt] = [
-            prompt for prompt in self._events[Prompt] if prompt.line < since
+        self.noted[Prompt] = [
+            prompt for prompt in self.noted[Prompt] if prompt.line < since
         ]
 
     def interrupted(self) -> None:
@@ -156,47 +149,42 @@ class Observations:
         self._note(Compaction)
 
     def call(
-        self, call: str | None, question: bool = False, agent: bool = False
-    ) -> int:
+        self, call: object, question: bool = False, agent: bool = False, shows: int = 0
+    ) -> None:
         """Note a call of a tool.
 
         Args:
             call: the id of the call.
             question: whether it only asks the user something.
             agent: whether it starts a sub-agent.
-
-        Returns:
-            The key of the call.
+            shows: what it shows, as bits of ``objective_flags``.
         """
-        opened = self._open(call)
+        opened = self.open_call(call)
         opened.asks_user = question
         if agent:
             opened.effects.append(AgentStarted(*opened.place))
-        return opened.key
+        self.count_call(opened, shows)
 
-    def commit(self, call: str | None, folder: str) -> int:
+    def commit(self, call: object, folder: str) -> None:
         """Note a call of a tool that makes a commit.
 
         Args:
             call: the id of the call.
             folder: where the repository is; "": not known.
-
-        Returns:
-            The key of the call.
         """
-        opened = self._open(call)
+        opened = self.open_call(call)
         opened.folder = with_slashes(folder)
         opened.commits = [CommitRequest("" if folder else None, by_other_tool=True)]
-        return opened.key
+        self.count_call(opened)
 
     def edit(
         self,
-        call: str | None,
+        call: object,
         paths: Iterable[str],
         folder: str,
         lines: AddedLines,
         whole: bool = False,
-    ) -> int:
+    ) -> None:
         """Note a call of a tool that edits files.
 
         Args:
@@ -205,20 +193,15 @@ class Observations:
             folder: where relative paths begin; "": not known.
             lines: what it changes, by path.
             whole: whether ``lines`` are all lines of the files.
-
-        Returns:
-            The key of the call.
         """
-        opened = self._open(call)
+        opened = self.open_call(call)
         opened.works = True
         self._runs.note_edit()
         opened.note(Edit, self.files.path_numbers(paths, folder), by_tool=True)
         opened.written = self.files.changes(lines, folder, whole=whole)
-        return opened.key
+        self.count_call(opened)
 
-    def command(
-        self, call: str | None, text: str, folder: str = "", patch: str = ""
-    ) -> int:
+    def command(self, call: object, text: str, folder: str, patch: str = "") -> None:
         """Note a call that runs shell commands.
 
         Args:
@@ -226,11 +209,15 @@ class Observations:
             text: the commands.
             folder: where they start; "": not known.
             patch: a text that may hold a patch of ``apply_patch`` that they apply; "" without one.
-
-        Returns:
-            The key of the call.
         """
-        opened = self._open(call)
+        opened = self.open_call(call)
+        self.note_commands(opened, text, folder, patch)
+        self.count_call(opened, command_flags(text))
+
+    def note_commands(
+        self, opened: OpenCall, text: str, folder: str, patch: str = ""
+    ) -> None:
+        """Note in a call what shell commands do, by the arguments of :meth:`command`."""
         folder = with_slashes(folder)
         commands = commands_of(text)
         opened.works = True
@@ -254,19 +241,24 @@ class Observations:
         self._commits.note_command(opened, commands, text)
 
         opened.note_programs(commands)
-        return opened.key
 
-    def result(
-        self, call: str | None, failed: bool | None, output: Callable[[], str]
+    def result(self, call: object, failed: bool | None, text: str) -> None:
+        """Note how a call ended, ``failed`` or not (None: not stated), and what it printed."""
+        self.note_result(call, failed, lambda: text)
+        if failed is not None:
+            self.count_result(call, failed)
+
+    def note_result(
+        self, call: object, failed: bool | None, output: Callable[[], str]
     ) -> None:
-        """Note how a call ended. Only the first result of a call counts.
+        """Note what became of a call by its end. Only the first result of a call is looked at.
 
         Args:
-            call: the id of the call; None without one.
+            call: the id of the call.
             failed: whether it failed; None: not stated.
             output: returns what the call printed; only called where that matters.
         """
-        key = _call_key(call)
+        key = self._key_of_call(call)
         if key in self._response_of_ended:
             return
 
@@ -275,8 +267,8 @@ class Observations:
             if failed and key:
                 self._failed_before_call.add(key)
             text = output()  # it may show what was called
-            self._runs.note_unrequested(self._place, key, text)
-            self._commits.note_unrequested(self._place, key, text)
+            self._runs.note_unrequested(self.at, key, text)
+            self._commits.note_unrequested(self.at, key, text)
             return
         if opened.ended:
             return
@@ -284,46 +276,46 @@ class Observations:
         opened.ended = True
         is_needed = opened.run or opened.asks_git or opened.leaves_stash
         text = output() if is_needed else ""
-        self._runs.note_result(opened, self._place, text, failed)
+        self._runs.note_result(opened, self.at, text, failed)
         if opened.asks_git:
-            self._commits.note_result(opened, self._place, text, failed)
+            self._commits.note_result(opened, self.at, text, failed)
 
         if opened.works and not failed and not opened.commits:
             self._note(WorkCall, called_at=opened.place.line)
 
         undone = failed is True and opened.does_one_thing
-        opened.keep_effects(self._events, self._place, undone=undone)
+        opened.keep_effects(self.noted, self.at, undone=undone)
         if undone:
             self.files.take_back(opened.written)
         opened.effects = []
         opened.written = ()
         if not (opened.run or opened.commits or opened.asks_user):
             del self._open_calls[key]
-            self._response_of_ended[key] = _call_key(opened.response)
+            self._response_of_ended[key] = opened.response
 
-    def printed(self, call: str | None, text: str) -> None:
+    def printed(self, call: object, text: str) -> None:
         """Note what a call has printed so far. A failure in it is final, whatever comes later."""
-        opened = self._open_calls.get(_call_key(call))
+        opened = self._open_calls.get(self._key_of_call(call))
         if opened is not None:
             self._runs.note_printed(opened, text)
 
-    def commits(self, call: str | None) -> bool:
+    def commits(self, call: object) -> bool:
         """Return whether a call that is known by its id has commands that make commits."""
-        opened = self._open_calls.get(_call_key(call))
+        opened = self._open_calls.get(self._key_of_call(call))
         return opened is not None and bool(opened.commits)
 
-    def refused(self, call: str | None, reason: str = "") -> None:
+    def refused(self, call: object, reason: str = "") -> None:
         """Note that the user refused a call, or declined a question, which is not a correction.
 
         Args:
-            call: the id of the call; None without one.
+            call: the id of the call, which then does not count.
             reason: what the user said; "": nothing. To ask back counts as declining a question.
         """
-        key = _call_key(call)
+        key = self._key_of_call(call)
         opened = self._open_calls.pop(key, None)
         response = self._response_of_ended.pop(key, 0)
         if opened is not None:
-            response = _call_key(opened.response)
+            response = opened.response
             self.files.take_back(opened.written)
         self.refused_calls.add(key)
         if (opened is not None and opened.asks_user) or asks(reason):
@@ -333,60 +325,49 @@ class Observations:
 
     # The end.
 
-    def fill(self, events: TranscriptEvents, begins_session: bool) -> TranscriptEvents:
-        """Put what was seen into the events of a transcript.
+    def fill(self, events: TranscriptEvents) -> TranscriptEvents:
+        """Put what was seen into the events of a transcript, which has its spans, and return them.
 
-        More lines may follow. A call without a result is put in as it is now.
-
-        Args:
-            events: what the reader has counted, with its spans.
-            begins_session: whether the transcript begins where its session does.
-
-        Returns:
-            The same events.
+        More lines may follow. A call without a result is put in as it is now, and one that the user
+        refused is left out.
         """
-        observed = {kind: list(noted) for kind, noted in self._events.items()}
+        unended = [
+            opened
+            for opened in (*self._open_calls.values(), *self._calls_without_id)
+            if not opened.ended
+            and not (opened.key and opened.key in self.refused_calls)
+        ]
         texts = dict(self.files.texts)
-        runs = list(self._runs.noted)
-        commits = list(self._commits.noted)
-        for opened in (*self._open_calls.values(), *self._calls_without_id):
-            if opened.ended or (opened.key and opened.key in self.refused_calls):
-                continue
-            if opened.run:
-                label = texts.setdefault(opened.run.label, len(texts))
-                runs.append((opened.run_without_result(opened.run, label), opened))
-            if opened.commits:
-                commits.append((opened.commit_without_sha(opened.place), None))
-            undone = opened.does_one_thing and opened.key in self._failed_before_call
-            opened.keep_effects(observed, opened.place, undone=undone)
-
         folders = {span.cwd for span in events.spans} | self._work_trees
         homes = frozenset(folder for folder in folders if folder.startswith("/"))
-        for run, call in runs:
-            if call is None or not call.run_is_elsewhere(homes):
-                observed[TestRun].append(run)
-        for commit, call in commits:
-            if call and call.commits_are_elsewhere(homes):
-                commit = replace(commit, other_repository=True)
-            observed[CommitMade].append(commit)
 
-        for kind, observed_events in observed.items():
-            events.put(kind, sorted(observed_events, key=attrgetter("line")))
+        noted = defaultdict[type[Event], list[Any]](list)
+        for kind, so_far in self.noted.items():
+            noted[kind] = list(so_far)
+        for kind in (Call, CallResult):
+            noted[kind] = list(filter(self.counts, noted[kind]))
+        for opened in unended:
+            undone = opened.does_one_thing and opened.key in self._failed_before_call
+            opened.keep_effects(noted, opened.place, undone=undone)
+        noted[TestRun] = self._runs.with_unended(unended, texts, homes)
+        noted[CommitMade] = self._commits.with_unended(unended, homes)
+
+        for kind, in_any_order in noted.items():
+            events.put(kind, sorted(in_any_order, key=attrgetter("line")))
         events.lines = sorted(self._lines)
         events.texts = list(texts)
-        events.begins_session = begins_session
         return events
 
     def _note(self, event_type: type[Event], /, **fields: Any) -> None:
-        self._events[event_type].append(event_type(*self._place, **fields))
+        self.noted[event_type].append(event_type(*self.at, **fields))
 
-    def _open(self, call: str | None) -> OpenCall:
+    def open_call(self, call: object) -> OpenCall:
         """Begin a call. A call with an id that came before is begun as ended: it adds nothing."""
         self._has_worked = True
         self._idle = False
         self._is_stopped = False
-        opened = OpenCall(self._place, _call_key(call), self._response)
-        if not call:
+        opened = OpenCall(self.at, self._key_of_call(call), self._response)
+        if not opened.key:
             self._calls_without_id.append(opened)
         elif opened.key in self._open_calls or opened.key in self._response_of_ended:
             opened.ended = True
@@ -394,7 +375,26 @@ class Observations:
             self._open_calls[opened.key] = opened
         return opened
 
+    # What is counted.
 
-def _call_key(call: str | None) -> int:
-    """Return the key of the id of a call, or 0 without an id."""
-    return key_of(call) if call else 0
+    def count_call(self, opened: OpenCall, shows: int = 0) -> None:
+        """Count a call, with the bits of what it shows."""
+        self.noted[Call].append(Call(*self.at, id=opened.key, shows=shows))
+
+    def count_result(self, call: object, failed: bool) -> None:
+        """Count how a call ended, by its id."""
+        key = self._key_of_call(call)
+        self.noted[CallResult].append(CallResult(*self.at, id=key, failed=failed))
+
+    def counts(self, event: Call | CallResult) -> bool:
+        """Return whether a call or a result counts: not where the user refused the call."""
+        return not event.id or event.id not in self.refused_calls
+
+    def id_of(self, call: object) -> str:
+        """Return the id of a call, or "" where it has none."""
+        return call if isinstance(call, str) else ""
+
+    def _key_of_call(self, call: object) -> int:
+        """Return the key of the id of a call, or 0 without an id."""
+        name = self.id_of(call)
+        return key_of(name) if name else 0

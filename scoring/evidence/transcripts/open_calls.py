@@ -63,7 +63,7 @@ class OpenCall:
     Attributes:
         place: where the call is.
         key: the key of its id; 0 without one.
-        response: the id of the response that asked for the call; None: not known.
+        response: the key of the response that asked for the call; 0: not known.
         asks_user: whether it only asks the user something.
         works: whether it edits or runs something.
         does_one_thing: whether its failure means that nothing was done.
@@ -83,7 +83,7 @@ class OpenCall:
 
     place: EventPlace
     key: int
-    response: str | None
+    response: int
     asks_user: bool = False
     works: bool = False
     does_one_thing: bool = True
