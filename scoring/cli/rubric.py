@@ -169,7 +169,6 @@ def diff(
     rubric_diff = diff_rubrics(rubric_a, rubric_b)
 
     log_diff = None
-    tasks: dict[int, str] = {}
     is_named = options["iter-log-dir"] is not None  # and must then exist
     if not no_log and (is_named or not has_no_log(settings)):
         rubrics = [rubric_a, rubric_b]
@@ -177,11 +176,8 @@ def diff(
         log_a, log_b = score_log_under(rubrics, settings.iter_log_dir, evidence)
         report_broken_entries(*log_a.broken, *log_b.broken)
         log_diff = diff_logs(log_a, log_b)
-        tasks = {
-            each.record.iteration: each.record.task_id for each in log_a.iterations
-        }
 
     source = None if no_log else settings.iter_log_dir
-    payload = comparison_payload(rubric_diff, log_diff, source, tasks)
-    page = comparison_page(rubric_diff, log_diff, source, tasks)
+    payload = comparison_payload(rubric_diff, log_diff, source)
+    page = comparison_page(rubric_diff, log_diff, source)
     reply(settings, payload, page)

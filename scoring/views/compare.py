@@ -151,11 +151,13 @@ class IterationDiff(NamedTuple):
         before: its score under the first rubric; not ``scored`` where the rubric gives none.
         after: its score under the second rubric; not ``scored`` where the rubric gives none.
         signals: the signals of the second rubric in order, then those that only the first has.
+        task_id: the id of its task, from :func:`diff_logs`; "" without one.
     """
 
     before: Score
     after: Score
     signals: tuple[SignalMove, ...]
+    task_id: str = ""
 
     @property
     def iteration(self) -> int:
@@ -260,8 +262,11 @@ def diff_logs(before: ScoredLog, after: ScoredLog) -> LogDiff:
     Raises:
         ValueError: the two logs do not have the same iterations in the same order.
     """
-    scored = zip(before.iterations, after.iterations, strict=True)
-    return LogDiff(tuple(diff_scores(old.score, new.score) for old, new in scored))
+    diffs = []
+    for old, new in zip(before.iterations, after.iterations, strict=True):
+        diff = diff_scores(old.score, new.score)
+        diffs.append(diff._replace(task_id=old.record.task_id))
+    return LogDiff(tuple(diffs))
 
 
 def diff_scores(before: Score, after: Score) -> IterationDiff:

@@ -1,6 +1,5 @@
 """What ``rubric diff`` shows: two rubrics compared, and a log under both."""
 
-from collections.abc import Mapping
 from pathlib import Path
 
 from rubric import Rubric, SignalContribution
@@ -36,19 +35,13 @@ from .table import (
 )
 
 
-def comparison_page(
-    diff: RubricDiff,
-    log: LogDiff | None,
-    source: Path | None,
-    tasks: Mapping[int, str],
-) -> Page:
+def comparison_page(diff: RubricDiff, log: LogDiff | None, source: Path | None) -> Page:
     """Yield two rubrics compared, and the iterations of a log under both.
 
     Args:
         diff: the two rubrics.
         log: the log under both; None without a log.
         source: the log, as it was named; None where no log was asked for.
-        tasks: the tasks of iterations, by the numbers of the iterations.
     """
     sides = [numeric(name, width=max(7, len(name))) for name in diff.names]
     spec_columns = (Column("SIGNAL", 20), *sides, numeric("CHANGE", width=0))
@@ -87,7 +80,7 @@ def comparison_page(
 
     yield Line(f"Iterations of {source}", "bold")
     yield ""
-    rows = [_iteration_row(diff, iteration, tasks) for iteration in log.iterations]
+    rows = [_iteration_row(diff, iteration) for iteration in log.iterations]
     columns = (ITER, TASK, *sides, numeric("CHANGE", 7), BAND)
     full = FULL_TEXT in (diff.before.text, diff.after.text)
     yield Table(columns, rows, notes="MOVED BY", notes_indent=8, full=full)
@@ -134,9 +127,7 @@ def _bands_text(rubric: Rubric) -> str:
     return ", ".join(f"{band.name} from {band.min:g}" for band in rubric.bands)
 
 
-def _iteration_row(
-    diff: RubricDiff, iteration: IterationDiff, tasks: Mapping[int, str]
-) -> TableRow:
+def _iteration_row(diff: RubricDiff, iteration: IterationDiff) -> TableRow:
     """Return an iteration under both rubrics, with what moved its score as notes."""
     old = iteration.before
     new = iteration.after
@@ -151,13 +142,7 @@ def _iteration_row(
         band = band._replace(text=text, brief=None)
 
     values = (number(old.value, old.scored), number(new.value, new.scored))
-    cells = (
-        iteration.iteration,
-        tasks.get(iteration.iteration, ""),
-        *values,
-        change,
-        band,
-    )
+    cells = (iteration.iteration, iteration.task_id, *values, change, band)
     return TableRow(cells, list(_move_lines(diff, iteration)))
 
 
@@ -254,10 +239,7 @@ _ROW_FIELDS = (
 
 
 def comparison_payload(
-    diff: RubricDiff,
-    log: LogDiff | None,
-    source: Path | None,
-    tasks: Mapping[int, str],
+    diff: RubricDiff, log: LogDiff | None, source: Path | None
 ) -> PlainData:
     """Return a comparison as data for JSON, where ``a`` is the first rubric and ``b`` the second.
 
@@ -265,7 +247,6 @@ def comparison_payload(
         diff: the two rubrics.
         log: the log under both; None without a log.
         source: the log, as it was named.
-        tasks: the tasks of iterations, by the numbers of the iterations.
     """
     first = diff.before
     second = diff.after
@@ -295,8 +276,7 @@ def comparison_payload(
         "same_proportions": diff.same_proportions,
         "signals": signals,
         "iter_log_dir": None if log is None else str(source),
-        "iterations": log
-        and [_iteration_payload(diff, tasks) for diff in log.iterations],
+        "iterations": log and list(map(_iteration_payload, log.iterations)),
         "totals": log and _totals_payload(log.totals()),
     }
 
@@ -313,7 +293,7 @@ def _values_of_both(spec: SpecChange, field: str) -> PlainData:
     }
 
 
-def _iteration_payload(iteration: IterationDiff, tasks: Mapping[int, str]) -> PlainData:
+def _iteration_payload(iteration: IterationDiff) -> PlainData:
     """Return an iteration under both rubrics as data for JSON, signal by signal."""
     signals = []
     for move in iteration.signals:
@@ -329,8 +309,7 @@ def _iteration_payload(iteration: IterationDiff, tasks: Mapping[int, str]) -> Pl
         )
 
     return {
-        "iteration": iteration.iteration,
-        "task_id": tasks.get(iteration.iteration, ""),
+        **fields_of(iteration, "iteration", "task_id"),
         "a": fields_of(iteration.before, "scored", "value", "band"),
         "b": fields_of(iteration.after, "scored", "value", "band"),
         **fields_of(iteration, "change", "moved", "band_changed"),

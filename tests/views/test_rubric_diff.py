@@ -466,9 +466,7 @@ def test_details_are_shown_where_they_differ_in_words_that_say_the_cause() -> No
         {"a": present_signal(0.5, "by squash"), "b": present_signal(0.0, "b")}
     )
     log = LogDiff((step(before, after, first, second),))
-    shown = pipe_text(
-        comparison_page(diff_rubrics(before, after), log, Path("log"), {})
-    )
+    shown = pipe_text(comparison_page(diff_rubrics(before, after), log, Path("log")))
     assert (
         "\n        a  -0.186  sub-score: 1.000 → 0.500, weight: in proportion to others\n"
         in shown
