@@ -273,9 +273,8 @@ def _print_page(shown: IterationToShow, settings: Settings) -> None:
     meaning of the score, and the state of the sidecar: a state that matters is then a warning.
     """
     score = shown.score
-    draws = on_terminal()
-    in_full = not draws and pipe_shows_everything(score.rubric_version, settings.rubric)
-    has_room = draws or in_full
+    in_full = pipe_shows_everything(score.rubric_version, settings.rubric)
+    has_room = in_full or on_terminal()
     if not has_room and shown.state.name != "current":
         warn(f"iteration {score.iteration}: its sidecar is {shown.state}")
         WARNINGS.say()

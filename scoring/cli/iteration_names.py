@@ -2,6 +2,7 @@
 
 import functools
 import re
+from collections.abc import Collection
 from contextlib import suppress
 from pathlib import Path
 
@@ -14,7 +15,7 @@ from scoring.log.find import names_in_log
 from scoring.log.load import load_iteration_log
 from scoring.log.model import IterationRecord
 from scoring.log.settings import Settings, resolve_settings
-from scoring.text import short
+from scoring.text import short, some_of
 
 from .reading import report_broken_entries, rubric_of
 
@@ -22,7 +23,7 @@ _NUMBER = re.compile(r"-?[0-9]{1,18}")
 _ENTRY_NAME = re.compile(r"iter-([0-9]+)\.yaml")
 _SESSION_SIDECAR_NAME = re.compile(r"session-(.+)\.score\.yaml")
 
-_MOST_SESSIONS_NAMED = 5
+MOST_SESSIONS_NAMED = 5
 """How many session ids a message lists."""
 
 _LEAST_DIGITS_OF_NAME = 7
@@ -111,9 +112,13 @@ def _iteration_of(text: str, records: list[IterationRecord], settings: Settings)
             if sha_by_name[record.commit.strip()] == sha:
                 return record.iteration
 
-    iteration = _last_iteration_of_session(text, records)
-    if iteration is not None:
-        return iteration
+    last_iterations = {}
+    for record in records:
+        if record.agent.session_id:
+            last_iterations[record.agent.session_id] = record.iteration
+    session_id = session_beginning_with(text, last_iterations)
+    if session_id is not None:
+        return last_iterations[session_id]
 
     if sha is not None:
         name = short(sha)
@@ -127,25 +132,22 @@ def _iteration_of(text: str, records: list[IterationRecord], settings: Settings)
     )
 
 
-def _last_iteration_of_session(text: str, records: list[IterationRecord]) -> int | None:
-    """Return the last iteration of the session with an id that is a text, or begins with it.
+def session_beginning_with(text: str, ids: Collection[str]) -> str | None:
+    """Return the session id that is a text, or else the only one that begins with it.
 
     None where no id begins so.
 
     Raises:
         SettingsError: several ids begin so, and none of them is the text.
     """
-    last_iterations: dict[str, int] = {}
-    for record in records:
-        if record.agent.session_id.startswith(text):
-            last_iterations[record.agent.session_id] = record.iteration
+    if text in ids:
+        return text
 
-    if text in last_iterations:
-        return last_iterations[text]
-    if len(last_iterations) > 1:
-        names = ", ".join(list(last_iterations)[:_MOST_SESSIONS_NAMED])
+    matches = [session_id for session_id in ids if session_id.startswith(text)]
+    if len(matches) > 1:
+        names = some_of(matches, MOST_SESSIONS_NAMED)
         raise SettingsError(f"several sessions begin with {text!r}: {names}")
-    return next(iter(last_iterations.values()), None)
+    return next(iter(matches), None)
 
 
 # Completion

@@ -7,7 +7,7 @@ from typing import NamedTuple
 import click
 from msgspec.structs import replace
 
-from scoring.errors import DaScoreError, InputError, NotFoundError, SettingsError
+from scoring.errors import DaScoreError, InputError, NotFoundError
 from scoring.examine import ExaminedIteration
 from scoring.frozen import PlainData
 from scoring.log.selection import Selection
@@ -27,18 +27,19 @@ from scoring.sidecars.states import (
     session_state,
     state_under_another,
 )
-from scoring.text import some_of
 from scoring.views.session_pages import session_page, session_payload
 from scoring.views.table import Cells, named_cells
 
-from .iteration_names import complete_sessions, session_ids
+from .iteration_names import (
+    MOST_SESSIONS_NAMED,
+    complete_sessions,
+    session_beginning_with,
+    session_ids,
+)
 from .options import SCORING_OPTIONS, prepared_settings, shared_options
 from .output import on_terminal, pipe_shows_everything, show, warn, write_json
 from .reading import rubric_of, silent_view
 from .work_reading import meaning_of, states_line
-
-_MOST_SESSIONS_NAMED = 5
-"""How many session ids a message lists."""
 
 
 class SessionToShow(NamedTuple):
@@ -76,7 +77,9 @@ def command(session_id: str, options: PlainData) -> None:
     """
     settings = prepared_settings(options)
     log_dir = settings.iter_log_dir
-    session_id = _complete_id(session_id, log_dir)
+    if is_plain_session_id(session_id):
+        whole_id = session_beginning_with(session_id, session_ids(log_dir))
+        session_id = whole_id or session_id
     sidecar = _read_sidecar(session_id, log_dir)
     shown = _compare_with_evidence(sidecar, settings)
     if options["rubric"]:
@@ -93,24 +96,6 @@ def command(session_id: str, options: PlainData) -> None:
         _print_page(shown, settings, version=sidecar.rubric_version)
 
 
-def _complete_id(text: str, log_dir: Path) -> str:
-    """Return the only session id that begins with a text, or the text if it is an id or none does.
-
-    Raises:
-        SettingsError: several ids begin with the text.
-    """
-    if not is_plain_session_id(text) or session_score_path(log_dir, text).exists():
-        return text
-
-    matches = [
-        session_id for session_id in session_ids(log_dir) if session_id.startswith(text)
-    ]
-    if len(matches) > 1:
-        names = some_of(matches, _MOST_SESSIONS_NAMED)
-        raise SettingsError(f"several sessions begin with {text!r}: {names}")
-    return matches[0] if matches else text
-
-
 def _read_sidecar(session_id: str, log_dir: Path) -> SessionScore:
     """Return the score in the sidecar of a session.
 
@@ -125,7 +110,7 @@ def _read_sidecar(session_id: str, log_dir: Path) -> SessionScore:
             f"scores the log, and da-score explain {session_id} says what is known of a session "
             "that has no score"
         )
-        known_ids = session_ids(log_dir)[:_MOST_SESSIONS_NAMED]
+        known_ids = session_ids(log_dir)[:MOST_SESSIONS_NAMED]
         if known_ids:
             message += f"; known sessions: {', '.join(known_ids)}"
         raise NotFoundError(message) from e
@@ -173,7 +158,7 @@ def _print_page(shown: SessionToShow, settings: Settings, version: str) -> None:
     """
     session_id = shown.session.session_id
     draws = on_terminal()
-    in_full = not draws and pipe_shows_everything(version, settings.rubric)
+    in_full = pipe_shows_everything(version, settings.rubric)
     has_room = draws or in_full
 
     if shown.state != CURRENT:
