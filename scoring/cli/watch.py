@@ -54,15 +54,16 @@ def command(
 
     Example:  da-score watch --json
     """
-    watch = LogWatch(settings.iter_log_dir, rubric_of(settings), sources(settings))
+    watch = LogWatch(
+        settings.iter_log_dir, rubric_of(settings), sources(settings), last
+    )
     WARNINGS.hold_no_longer()
 
     is_first_look = True
     last_warning = ""
     for _ in times_to_look(interval):
         try:
-            changes = watch.begin(last) if is_first_look else watch.look()
-            for change in changes:
+            for change in watch.look():
                 if writes and change.score is not None:
                     sidecar = sidecar_of(change.score, change.provenance)
                     write_scores(settings.iter_log_dir, [sidecar])

@@ -103,17 +103,26 @@ class _WatchedFile:
 
 
 class LogWatch:
-    """A log that is watched: :meth:`begin` returns its newest scores, :meth:`look` what is new."""
+    """A log that is watched: the first :meth:`look` returns its newest scores, others what is new.
+
+    Args:
+        iter_log_dir: the log.
+        rubric: the rubric that scores.
+        sources: the evidence.
+        last: how many iterations the first look scores, those with the highest numbers.
+    """
 
     def __init__(
         self,
         iter_log_dir: Path,
         rubric: Rubric,
         sources: Sources,
+        last: int,
     ) -> None:
         self._log = iter_log_dir
         self._sources = sources
         self._rubric = rubric
+        self._last = last
         self._optional_signals = optional_signals(rubric)
 
         # The log at the last look.
@@ -121,57 +130,47 @@ class LogWatch:
         self._files: dict[str, _WatchedFile] = {}
         self._entries: dict[int, _WatchedEntry] = {}
 
-        # The repository at the last look.
+        # The repository at the last look; its states are None before the first one.
         self._git_dir: Path | None = None
         self._trunk_ref = f"refs/heads/{TRUNK}"
-        self._trunk_states: list[FileState | None] = []
+        self._trunk_states: list[FileState | None] | None = None
 
         # What was reported, and what is still to be scored or reported.
         self._values: dict[int, float | None] = {}
         self._to_score: dict[int, ChangeKind] = {}
         self._unreported: list[LogChange] = []
 
-    def begin(self, last: int) -> list[LogChange]:
-        """Return the scores of the newest iterations, in the order of their numbers.
-
-        A file that cannot be read may be half written, so later looks try again.
-
-        Args:
-            last: how many iterations, those with the highest numbers.
-
-        Raises:
-            LogError: the log cannot be listed.
-            NotARepositoryError: the repository is not a git work tree.
-        """
-        self._trunk_states = self._states_of_trunk()
-        self._unreported += self._read_changed_files()
-        self._compare_records()
-
-        newest = sorted(self._entries)[-last:] if last else []
-        self._to_score = dict.fromkeys(newest, "now")
-        return self._score_changed()
-
     def look(self) -> list[LogChange]:
         """Return what happened since the last look.
 
         First come broken files, removed entries, and new or changed ones. After them come entries
-        that score otherwise since the trunk moved.
+        that score otherwise since the trunk moved. A file that cannot be read may be half written,
+        so later looks try again.
 
         Raises:
             LogError: the log cannot be listed.
             NotARepositoryError: the repository is not a git work tree.
         """
+        trunk_states = self._states_of_trunk()
+        is_first = self._trunk_states is None
+        if is_first:
+            self._trunk_states = trunk_states
         self._unreported += self._read_changed_files()
         self._compare_records()
-        self._unreported += self._score_changed()
 
-        trunk_states = self._states_of_trunk()
-        if trunk_states != self._trunk_states:
+        if is_first:
+            newest = sorted(self._entries)[-self._last :] if self._last else []
+            self._to_score = dict.fromkeys(newest, "now")
+        self._unreported += self._score(dict(sorted(self._to_score.items())))
+        # An error leaves them here, so that a later look scores them.
+        self._to_score = {}
+
+        if self._trunk_states != trunk_states:
             changes = self._score(dict.fromkeys(sorted(self._values), "changed"))
-            self._trunk_states = trunk_states
             self._unreported += [
                 change for change in changes if change.value != change.before
             ]
+        self._trunk_states = trunk_states
 
         # What an error kept from being reported is reported by the next look.
         unreported = self._unreported
@@ -242,13 +241,6 @@ class LogWatch:
             )
 
         self._entries = entries
-
-    def _score_changed(self) -> list[LogChange]:
-        """Return the scores of the iterations that have to be scored, by ascending numbers."""
-        changes = self._score(dict(sorted(self._to_score.items())))
-        # An error leaves them here, so that a later look scores them.
-        self._to_score = {}
-        return changes
 
     def _states_of_trunk(self) -> list[FileState | None]:
         """Return the states of the files in which git may keep the tip of the trunk.

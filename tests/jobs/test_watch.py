@@ -28,7 +28,13 @@ def watch(demo: Demo) -> LogWatch:
         demo.iter_log_dir,
         default_rubric(),
         Sources.under(REFERENCE, demo.repo_dir, demo.transcript_dirs),
+        last=9,
     )
+
+
+def begin(watch: LogWatch, last: int) -> list[LogChange]:
+    watch._last = last
+    return watch.look()
 
 
 def told(found: list[LogChange]) -> list[tuple[str, int | None]]:
@@ -47,7 +53,7 @@ class TestLogWatch:
     def test_scores_what_changes_and_knows_what_it_was(
         self, watch: LogWatch, log: Path
     ) -> None:
-        (first,) = watch.begin(1)
+        (first,) = begin(watch, 1)
         entry = log / "iter-9.yaml"
         entry.write_text(
             entry.read_text().replace(
@@ -67,7 +73,7 @@ class TestLogWatch:
     def test_scores_again_when_hook_outcomes_arrive_and_not_at_a_touch(
         self, watch: LogWatch, log: Path
     ) -> None:
-        assert told(watch.begin(3)) == [("now", 7), ("now", 8), ("now", 9)]
+        assert told(begin(watch, 3)) == [("now", 7), ("now", 8), ("now", 9)]
         os.utime(log / "iter-5.yaml", ns=(1, 1))
         assert watch.look() == []
         (log / "iter-1.hook-outcomes.yaml").write_bytes(
@@ -78,7 +84,7 @@ class TestLogWatch:
     def test_waits_for_a_half_written_file_and_keeps_what_it_held_before(
         self, watch: LogWatch, log: Path
     ) -> None:
-        watch.begin(1)
+        begin(watch, 1)
         before = (log / "iter-9.yaml").read_text()
         for text in ("", before):
             (log / "iter-9.yaml").write_text(text)
@@ -91,7 +97,7 @@ class TestLogWatch:
         assert told(watch.look()) == [("new", 20)]
 
     def test_says_once_what_stays_broken(self, watch: LogWatch, log: Path) -> None:
-        watch.begin(0)
+        begin(watch, 0)
         (log / "iter-20.yaml").write_text("a: [")
         found = [watch.look() for _ in range(PATIENCE + 3)]
         assert [told(looked) for looked in found] == [[]] * (PATIENCE - 1) + [
@@ -100,7 +106,7 @@ class TestLogWatch:
         assert "iter-20.yaml" in found[PATIENCE - 1][0].reason
 
     def test_survives_renames_and_removals(self, watch: LogWatch, log: Path) -> None:
-        watch.begin(9)
+        begin(watch, 9)
         (log / "iter-9.yaml").rename(log / "iter-0009.yaml")
         assert watch.look() == []  # the same entry in a file of another name
         (log / "iter-0009.yaml").unlink()
@@ -115,7 +121,7 @@ class TestLogWatch:
     def test_tells_of_what_lands_when_the_trunk_moves_and_of_nothing_else(
         self, watch: LogWatch, demo: Demo
     ) -> None:
-        watch.begin(9)
+        begin(watch, 9)
         Repo.at(demo.repo_dir).commit(message="nothing")
         assert watch.look() == []
         Repo.at(demo.repo_dir).git("update-ref", "refs/heads/master", "89925c84a012")
@@ -129,7 +135,7 @@ class TestLogWatch:
     def test_what_could_not_be_scored_is_made_up_for(
         self, watch: LogWatch, demo: Demo, log: Path
     ) -> None:
-        watch.begin(0)
+        begin(watch, 0)
         (log / "iter-20.yaml").write_text(renumbered(log, 20))
         (log / "iter-1.yaml").unlink()
         git = demo.repo_dir / ".git"

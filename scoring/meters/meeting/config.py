@@ -5,7 +5,6 @@ A file inherits from a preset, key by key.
 
 import tomllib
 from collections.abc import Iterator, Mapping
-from functools import cache
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -180,7 +179,7 @@ def find_meeting_config(name: str | Path) -> MeetingConfig:
     """
     text = str(name)
     if text in PRESETS:
-        return preset(text)
+        return meeting_config(_preset_data(text))
     if not text.lower().endswith(CONFIG_SUFFIXES):
         raise InputError(
             f"{text}: no such config; name one of {', '.join(PRESETS)}, "
@@ -208,18 +207,6 @@ def meeting_config(data: Mapping[str, Any]) -> MeetingConfig:
         preset_name = DEFAULT_PRESET
 
     return checked(MeetingConfig, _merged(_preset_data(preset_name), data), "config")
-
-
-@cache
-def preset(name: str) -> MeetingConfig:
-    """Return a preset by its name.
-
-    Raises:
-        InputError: no preset has that name.
-    """
-    if name not in PRESETS:
-        raise InputError(f"{name}: no such preset; there are {', '.join(PRESETS)}")
-    return meeting_config(_preset_data(name))
 
 
 def unknown_keys(block: BaseModel, path: Texts = ()) -> Iterator[str]:

@@ -11,7 +11,12 @@ from scoring.meters import rounded
 from scoring.meters.dr.semantic import Embed
 
 from . import decision_rules
-from .config import DEFAULT_PRESET, MeetingConfig, meeting_config, preset
+from .config import (
+    DEFAULT_PRESET,
+    MeetingConfig,
+    find_meeting_config,
+    meeting_config,
+)
 from .decision_rules import Decision, Strength
 from .message_novelty import MessageNovelty, message_novelty, with_counts
 from .obstacles import Situation, late_words
@@ -122,18 +127,18 @@ def score_meeting(
 
     Args:
         records: one record for each round, models or plain data, in any order.
-        config: a config, whole or partial, or the name of a preset.
+        config: a config, whole or partial, or the name of a preset or of a file.
         embed: an embedder, with which messages are compared by meaning too; None for words alone.
 
     Returns:
         One verdict for each record, sorted by round.
 
     Raises:
-        InputError: no preset has that name.
+        InputError: no preset has that name, or the file cannot be read.
         MeetingError: a record or the config is wrong. It lists every fault.
     """
     if isinstance(config, str):
-        config = preset(config)
+        config = find_meeting_config(config)
     elif not isinstance(config, MeetingConfig):
         config = meeting_config(config)
 

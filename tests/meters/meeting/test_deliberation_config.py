@@ -16,7 +16,6 @@ from scoring.meters.meeting.config import (
     config_schema,
     find_meeting_config,
     meeting_config,
-    preset,
     unknown_keys,
 )
 from scoring.meters.plaindata import read_config
@@ -45,9 +44,9 @@ def test_presets_are_files_and_the_only_ones() -> None:
     }
     with pytest.raises(
         InputError,
-        match=r"^urgent: no such preset; there are default, tactical, strategic$",
+        match=r"^urgent: no such config; name one of default, tactical, strategic, or a file",
     ):
-        preset("urgent")
+        find_meeting_config("urgent")
 
 
 # Inheritance
@@ -60,7 +59,9 @@ def test_a_partial_config_inherits_from_the_preset_it_names_else_from_default(
     own: dict[str, Any] = {"thresholds": {"focus": {"target_good": 0.9}}}
     if kind:
         own["meeting_type"] = kind
-    base = flat(preset(kind if kind in PRESETS else "default").model_dump())
+    base = flat(
+        find_meeting_config(kind if kind in PRESETS else "default").model_dump()
+    )
     found = flat(meeting_config(own).model_dump())
     assert {path: value for path, value in found.items() if value != base[path]} == {
         "thresholds.focus.target_good": 0.9,
@@ -96,7 +97,7 @@ def test_unknown_keys_are_kept_and_can_be_listed() -> None:
         "round_limits.min_round",
         "rules.late_rounds.from",
     ]
-    assert list(unknown_keys(preset("tactical"))) == []
+    assert list(unknown_keys(find_meeting_config("tactical"))) == []
 
 
 # Nonsense
@@ -177,7 +178,7 @@ def test_the_schema_is_one_and_takes_whole_and_partial_configs() -> None:
     assert '"required":' not in json.dumps(schema)
     validator = jsonschema.Draft202012Validator(schema)
     for good in (
-        *(preset(name).model_dump() for name in PRESETS),
+        *(find_meeting_config(name).model_dump() for name in PRESETS),
         {},
         {"weights": {"focus": 0.2}},
         {"more": 1},

@@ -10,7 +10,7 @@ from helpers.pages import block, code, section, table
 
 from scoring import MeetingVerdict, meeting_config, score_meeting
 from scoring.meters import NOVELTY_HIGH, NOVELTY_LOW
-from scoring.meters.meeting.config import PRESETS, preset
+from scoring.meters.meeting.config import PRESETS, find_meeting_config
 from scoring.meters.meeting.decision_rules import RULES
 from scoring.meters.meeting.stated_differences import MARGIN
 from scoring.meters.plaindata import read_yaml
@@ -35,7 +35,7 @@ def test_every_rule_has_its_row_in_order() -> None:
 
 def test_the_numbers_of_the_rules_are_those_of_every_preset() -> None:
     when = {name.strip("`"): text for _, name, text, _ in table(section(PAGE, "Rules"))}
-    for rules in (preset(name).rules for name in PRESETS):
+    for rules in (find_meeting_config(name).rules for name in PRESETS):
         early = rules.early_consensus_requires_extra_check
         assert when["early_consensus"].startswith(
             f"up to round {early.early_round_cutoff}, C is at least {early.convergence_high}, "
@@ -54,7 +54,7 @@ def test_the_numbers_of_the_rules_are_those_of_every_preset() -> None:
 
 def test_the_presets_are_those_of_the_data() -> None:
     def column(name: str) -> list[str]:
-        c = preset(name)
+        c = find_meeting_config(name)
         t = c.thresholds
         numbers = (
             *(
@@ -85,7 +85,7 @@ def test_the_presets_are_those_of_the_data() -> None:
 def test_the_example_of_a_config_is_one() -> None:
     own = meeting_config(read_yaml(code(PAGE, "yaml")[0].encode(), "the page"))
     assert (own.round_limits.min_rounds, own.round_limits.max_rounds) == (4, 10)
-    assert own.weights == preset("strategic").weights
+    assert own.weights == find_meeting_config("strategic").weights
     assert (
         own.rules.require_exploration_coverage.required_aspects_deep[-1]
         == "constraints"
