@@ -25,7 +25,6 @@ from scoring.views.table import Column, Line, Page, Table, TableRow, columns_of
 from .options import (
     EVIDENCE_OPTIONS,
     PATH,
-    flag,
     prepared_settings,
     settings_options,
     shared_options,
@@ -149,12 +148,10 @@ def validate(file: Path, settings: Settings) -> None:
 @click.argument("a", metavar="A")
 @click.argument("b", metavar="B")
 @shared_options(*EVIDENCE_OPTIONS)
-@flag("--no-log", "Compare the rubrics alone, even if there is a log.")
 def diff(
     a: str,
     b: str,
     options: PlainData,
-    no_log: bool,
 ) -> None:
     """Compare two rubrics, released versions or files, and a log's scores under both.
 
@@ -170,14 +167,13 @@ def diff(
 
     log_diff = None
     is_named = options["iter-log-dir"] is not None  # and must then exist
-    if not no_log and (is_named or not has_no_log(settings)):
+    if is_named or not has_no_log(settings):
         rubrics = [rubric_a, rubric_b]
         evidence = sources_by_rules(rubrics, settings)
         log_a, log_b = score_log_under(rubrics, settings.iter_log_dir, evidence)
         report_broken_entries(*log_a.broken, *log_b.broken)
         log_diff = diff_logs(log_a, log_b)
 
-    source = None if no_log else settings.iter_log_dir
-    payload = comparison_payload(rubric_diff, log_diff, source)
-    page = comparison_page(rubric_diff, log_diff, source)
+    payload = comparison_payload(rubric_diff, log_diff, settings.iter_log_dir)
+    page = comparison_page(rubric_diff, log_diff, settings.iter_log_dir)
     reply(settings, payload, page)

@@ -35,13 +35,13 @@ from .table import (
 )
 
 
-def comparison_page(diff: RubricDiff, log: LogDiff | None, source: Path | None) -> Page:
+def comparison_page(diff: RubricDiff, log: LogDiff | None, source: Path) -> Page:
     """Yield two rubrics compared, and the iterations of a log under both.
 
     Args:
         diff: the two rubrics.
         log: the log under both; None without a log.
-        source: the log, as it was named; None where no log was asked for.
+        source: where the log is, or would be.
     """
     sides = [numeric(name, width=max(7, len(name))) for name in diff.names]
     spec_columns = (Column("SIGNAL", 20), *sides, numeric("CHANGE", width=0))
@@ -70,8 +70,6 @@ def comparison_page(diff: RubricDiff, log: LogDiff | None, source: Path | None) 
         yield f"Bands of {old_name}: {_bands_text(first)}"
         yield f"Bands of {new_name}: {_bands_text(second)}"
 
-    if source is None:
-        return
     yield ""
     if log is None:
         text = f"There is no iteration log at {source}; --iter-log-dir compares the scores of one."
@@ -239,14 +237,14 @@ _ROW_FIELDS = (
 
 
 def comparison_payload(
-    diff: RubricDiff, log: LogDiff | None, source: Path | None
+    diff: RubricDiff, log: LogDiff | None, source: Path
 ) -> PlainData:
     """Return a comparison as data for JSON, where ``a`` is the first rubric and ``b`` the second.
 
     Args:
         diff: the two rubrics.
         log: the log under both; None without a log.
-        source: the log, as it was named.
+        source: where the log is, or would be.
     """
     first = diff.before
     second = diff.after

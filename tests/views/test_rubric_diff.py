@@ -319,19 +319,6 @@ class TestCommand:
             None,
         )
 
-    @pytest.mark.usefixtures("here")
-    def test_shows_weights_alone_when_asked_to(self, diff: Diff) -> None:
-        text = diff("2.1.0", "2.2.0", "--no-log")
-        assert text.endswith(
-            "\nBands: excellent from 0.85, good from 0.7, fair from 0.5, poor from 0 in both.\n"
-        )
-        data = json.loads(diff("2.1.0", "2.2.0", "--no-log", "--json"))
-        assert (data["iterations"], data["totals"], data["iter_log_dir"]) == (
-            None,
-            None,
-            None,
-        )
-
     def test_of_a_removed_signal_and_of_rubrics_that_name_bands_otherwise(
         self, diff: Diff, tmp_path: Path, da_score: DaScore
     ) -> None:
