@@ -6,7 +6,6 @@ It also prints what the reader does not understand.
 import argparse
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import NamedTuple
 
 from scoring.evidence.commands.testruns import TestTools
 from scoring.evidence.harnesses.codex_counts import CountedTurn
@@ -26,6 +25,7 @@ from scoring.evidence.transcripts.events import (
     StatedTotals,
     TestRun,
     TokensStated,
+    TokensUsed,
     UserBreak,
 )
 from scoring.evidence.transcripts.facts import TranscriptPlaces
@@ -63,7 +63,9 @@ def understood(events: TranscriptEvents) -> Iterator[tuple[str, str]]:
         f"{len(responses) + len(turns)}, {len(measured) + len(turns)} with tokens; "
         f"totals stated {len(totals)} times",
     )
-    yield "tokens", tokens_in([*measured, *totals, *map(counts_of_turn, turns)])
+    tokens = [response.tokens for response in measured]
+    tokens += [stated.tokens for stated in totals]
+    yield "tokens", tokens_in([*tokens, *map(counts_of_turn, turns)])
 
     results = events.of(CallResult)
     failed = sum(result.failed for result in results)
@@ -85,33 +87,19 @@ def understood(events: TranscriptEvents) -> Iterator[tuple[str, str]]:
     yield "compactions", f"{len(events.of(Compaction))}"
 
 
-class TokenSums(NamedTuple):
-    """Numbers of tokens. ``input`` was neither read from the cache nor written to it."""
-
-    output: int
-    input: int
-    cache_reads: int
-    cache_writes: int
+def counts_of_turn(turn: CountedTurn) -> TokensUsed:
+    """Return the tokens of a response of Codex, of which the input holds what was cached."""
+    used = turn.response.tokens
+    new_input = used.input_tokens - used.cache_read_tokens - used.cache_write_tokens
+    return used._replace(input_tokens=max(new_input, 0))
 
 
-def counts_of_turn(turn: CountedTurn) -> TokenSums:
-    """Return the tokens of a response of Codex, which states running totals."""
-    used = turn.response
-    new_input = used.input - used.cache_reads - used.cache_writes
-    return TokenSums(
-        used.output, max(new_input, 0), used.cache_reads, used.cache_writes
-    )
-
-
-def tokens_in(counts: Sequence[Response | StatedTotals | TokenSums]) -> str:
+def tokens_in(counts: Sequence[TokensUsed]) -> str:
     """Return the sums of tokens in words."""
     if not counts:
         return "unknown"
 
-    output = sum(count.output for count in counts)
-    new_input = sum(count.input for count in counts)
-    reads = sum(count.cache_reads for count in counts)
-    writes = sum(count.cache_writes for count in counts)
+    output, new_input, reads, writes, _ = map(sum, zip(*counts, strict=True))
     cached = f"read from the cache {reads}, written to it {writes}"
     return f"output {output}, input {new_input}, {cached}"
 

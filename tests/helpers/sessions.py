@@ -81,7 +81,7 @@ def paths_edited(events: TranscriptEvents) -> list[str]:
 
 def tokens_of(response: Response) -> tuple[int, int, int, int]:
     """The tokens of a response: output, input, reads and writes of the cache."""
-    return response.output, response.input, response.cache_reads, response.cache_writes
+    return response.tokens[:4]
 
 
 def seen(events: TranscriptEvents) -> dict[str, Any]:
@@ -93,7 +93,7 @@ def seen(events: TranscriptEvents) -> dict[str, Any]:
         "responses": len(responses),
         "unknown": len(responses) - len(measured),
         "tokens": tuple(map(sum, zip(*tokens, strict=True))),
-        "stated": [values[2:] for values in without_span(events, StatedTotals)],
+        "stated": [totals.tokens[:4] for totals in events.of(StatedTotals)],
         "calls": len(events.of(Call)),
         "failed": [result.failed for result in events.of(CallResult)],
         "breaks": [stop.kind for stop in events.of(UserBreak)],

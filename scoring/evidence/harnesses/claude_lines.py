@@ -11,6 +11,7 @@ from scoring.evidence.transcripts.events import (
     BilledApart,
     Response,
     TokensStated,
+    TokensUsed,
     key_of,
 )
 
@@ -146,11 +147,7 @@ def response_of(
         request=key_of(line.requestId) if message.id and line.requestId else 0,
         side_chain=line.isSidechain is True and bool(message.id),
         stated=TokensStated.ALL,
-        output=usage.output_tokens or 0,
-        input=usage.input_tokens or 0,
-        cache_reads=usage.cache_read_input_tokens or 0,
-        cache_writes=usage.cache_creation_input_tokens or 0,
-        cache_writes_1h=_for_an_hour(usage),
+        tokens=_tokens_of(usage),
         service=special_service(text_in(usage.speed), text_in(usage.service_tier)),
         web_searches=count_in(usage.server_tool_use, "web_search_requests") or 0,
         apart=_billed_apart(usage.iterations, message.model),
@@ -175,38 +172,29 @@ def _billed_apart(iterations: RawField, model: str | None) -> tuple[BilledApart,
     for step in steps:
         is_other_model = step.model is not None and step.model != model
         if is_other_model or step.type == "compaction":
-            apart.append(
-                BilledApart(
-                    model=(step.model or "")[:MODEL_LIMIT],
-                    output=step.output_tokens or 0,
-                    input=step.input_tokens or 0,
-                    cache_reads=step.cache_read_input_tokens or 0,
-                    cache_writes=step.cache_creation_input_tokens or 0,
-                    cache_writes_1h=_for_an_hour(step),
-                )
-            )
+            name = (step.model or "")[:MODEL_LIMIT]
+            apart.append(BilledApart(name, _tokens_of(step)))
     return tuple(apart)
 
 
-known_tokens = attrgetter(
-    "output",
-    "input",
-    "cache_reads",
-    "cache_writes",
-    "cache_writes_1h",
-    "web_searches",
-    "apart",
-)
+known_tokens = attrgetter("tokens", "web_searches", "apart")
 """Returns what copies of a response are compared by: the largest one knows most."""
 
 
-def _for_an_hour(usage: ClaudeUsage) -> int:
-    """Return how many of the tokens written to the cache are kept for an hour.
+def _tokens_of(usage: ClaudeUsage) -> TokensUsed:
+    """Return the tokens that are stated, and 0 for what is not.
 
-    0 where that is not stated, and never more than all written tokens.
+    What is kept for an hour is never more than all that was written to the cache.
     """
-    stated = count_in(usage.cache_creation, "ephemeral_1h_input_tokens") or 0
-    return min(stated, usage.cache_creation_input_tokens or 0)
+    written = usage.cache_creation_input_tokens or 0
+    for_an_hour = count_in(usage.cache_creation, "ephemeral_1h_input_tokens") or 0
+    return TokensUsed(
+        usage.output_tokens or 0,
+        usage.input_tokens or 0,
+        usage.cache_read_input_tokens or 0,
+        written,
+        min(for_an_hour, written),
+    )
 
 
 def still_runs(item: ClaudeItem) -> bool:

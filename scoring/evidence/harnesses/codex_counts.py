@@ -4,7 +4,12 @@ from collections.abc import Callable, Mapping
 from operator import lt
 from typing import NamedTuple, TypeAlias
 
-from scoring.evidence.transcripts.events import Event, Response, TokensStated
+from scoring.evidence.transcripts.events import (
+    Event,
+    Response,
+    TokensStated,
+    TokensUsed,
+)
 from scoring.evidence.transcripts.transcript_events import TranscriptEvents
 
 
@@ -58,15 +63,7 @@ class CountedTurn(Event):
     @property
     def repeats(self) -> bool:
         """Whether the count only repeats the one before it. The response then has no tokens."""
-        response = self.response
-        return not any(
-            (
-                response.output,
-                response.input,
-                response.cache_reads,
-                response.cache_writes,
-            )
-        )
+        return not any(self.response.tokens)
 
 
 _Tokens: TypeAlias = tuple[int, int, int]
@@ -187,10 +184,7 @@ def _turn_of(step: _Step, index: int, count: TokenCount) -> CountedTurn:
         count.span,
         count.line,
         stated=tokens_stated,
-        output=step.end.output - step.start.output,
-        input=given,
-        cache_reads=cached,
-        cache_writes=written,
+        tokens=TokensUsed(step.end.output - step.start.output, given, cached, written),
         service=count.service,
     )
     return CountedTurn(count.span, count.line, index, response)

@@ -239,10 +239,7 @@ class EventReader(JsonReader, Observations):
             *self.at,
             side_chain=self.where.agent,
             stated=stated,
-            output=tokens.output or 0,
-            input=tokens.uncached or 0,
-            cache_reads=tokens.reads,
-            cache_writes=tokens.writes,
+            tokens=tokens.used,
         )
         self.noted[Response].append(response)
 
@@ -256,17 +253,9 @@ class EventReader(JsonReader, Observations):
             tokens: what the responses used. Nothing is noted where the output or the uncached
                 input is not stated.
         """
-        if tokens.output is None or tokens.uncached is None:
-            return
-        totals = StatedTotals(
-            *self.at,
-            since=since,
-            output=tokens.output,
-            input=tokens.uncached,
-            cache_reads=tokens.reads,
-            cache_writes=tokens.writes,
-        )
-        self.noted[StatedTotals].append(totals)
+        if tokens.are_stated:
+            totals = StatedTotals(*self.at, since, tokens.used)
+            self.noted[StatedTotals].append(totals)
 
     def patch(self, call: object, patch: str) -> None:
         """Note a call of a tool that applies a patch, in the form of ``apply_patch``."""

@@ -15,6 +15,7 @@ import msgspec
 from msgspec import UNSET, UnsetType
 
 from scoring.errors import InputError
+from scoring.evidence.transcripts.events import TokensUsed
 from scoring.evidence.transcripts.facts import NS_MAX, timestamp_ns
 from scoring.files import read_file
 
@@ -217,6 +218,11 @@ class Tokens(NamedTuple):
     def are_stated(self) -> bool:
         """Whether the output and the uncached input are stated."""
         return self.output is not None and self.uncached is not None
+
+    @property
+    def used(self) -> TokensUsed:
+        """The same, with 0 for what is not stated."""
+        return TokensUsed(self.output or 0, self.uncached or 0, self.reads, self.writes)
 
 
 class TokenFields(NamedTuple):

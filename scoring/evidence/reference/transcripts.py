@@ -21,7 +21,12 @@ from scoring.evidence.commands.testruns import TestTools
 from scoring.evidence.harnesses.harness import Harness
 from scoring.evidence.harnesses.json_reader import NOT_JSON, JsonReader
 from scoring.evidence.harnesses.scan import Scan, file_found
-from scoring.evidence.transcripts.events import Event, Response, TokensStated
+from scoring.evidence.transcripts.events import (
+    Event,
+    Response,
+    TokensStated,
+    TokensUsed,
+)
 from scoring.evidence.transcripts.facts import (
     COVERED,
     IterationWindow,
@@ -49,9 +54,10 @@ from .go_json import (
     whole_number,
 )
 
+# In the order of TokensUsed.
 _CLAUDE_COUNTS = (
-    "input_tokens",
     "output_tokens",
+    "input_tokens",
     "cache_read_input_tokens",
     "cache_creation_input_tokens",
 )
@@ -152,7 +158,8 @@ def _claude_content(time: int, line: PlainData) -> LineContent:
     turn: Response | None = None
     usage = message.get("usage")
     if usage is not None:
-        turn = _turn(time, *(usage.get(name) or 0 for name in _CLAUDE_COUNTS))
+        tokens = TokensUsed(*(usage.get(name) or 0 for name in _CLAUDE_COUNTS))
+        turn = _turn(time, tokens)
     return LineContent(
         0, time, tool_calls=len(results), tool_errors=len(errors), turn=turn
     )
@@ -172,29 +179,14 @@ def _codex_content(time: int, line: PlainData) -> LineContent:
     prompt_tokens = usage.get("input_tokens") or 0
     cached = usage.get("cached_input_tokens") or 0
     created = max(wrap64(prompt_tokens - cached), 0)  # what was not cached
-    turn = _turn(time, prompt_tokens, usage.get("output_tokens") or 0, cached, created)
-    return LineContent(0, time, turn=turn)
+    output = usage.get("output_tokens") or 0
+    tokens = TokensUsed(output, prompt_tokens, cached, created)
+    return LineContent(0, time, turn=_turn(time, tokens))
 
 
-def _turn(time: int, given: int, output: int, cached: int, created: int) -> Response:
-    """Return a turn with its tokens.
-
-    Args:
-        time: when the line was written, in ns since 1970.
-        given: the input tokens.
-        output: the output tokens.
-        cached: the tokens that were read from the cache.
-        created: the tokens that were written to the cache.
-    """
-    return Response(
-        0,
-        time,
-        stated=TokensStated.ALL,
-        input=given,
-        output=output,
-        cache_reads=cached,
-        cache_writes=created,
-    )
+def _turn(time: int, tokens: TokensUsed) -> Response:
+    """Return a turn of a line that was written at a time, in ns since 1970."""
+    return Response(0, time, stated=TokensStated.ALL, tokens=tokens)
 
 
 def _shown_content(value: Any) -> LineContent | None:

@@ -20,6 +20,7 @@ from .events import (
     Response,
     StatedTotals,
     TokensStated,
+    TokensUsed,
 )
 from .facts import HarnessFacts, IterationWindow, TranscriptFacts
 from .streams import File, SessionKey
@@ -216,25 +217,21 @@ def _spread(
         indices: the indices of the responses that get a share. The first ones get what is over.
     """
     stated = TokensStated.ALL
-    counts = [totals.output, totals.input, totals.cache_reads, totals.cache_writes]
-    if not totals.cache_writes:
+    tokens = totals.tokens
+    if not tokens.cache_write_tokens:
         stated = TokensStated.WITHOUT_CACHE_WRITES
-        counts[1] = totals.input + totals.cache_reads
-        counts[3] = totals.input
+        all_input = tokens.input_tokens + tokens.cache_read_tokens
+        tokens = tokens._replace(
+            input_tokens=all_input, cache_write_tokens=tokens.input_tokens
+        )
 
     for position, index in enumerate(indices):
         share = [
             count // len(indices) + (position < count % len(indices))
-            for count in counts
+            for count in tokens
         ]
         responses[index] = replace(
-            responses[index],
-            stated=stated,
-            output=share[0],
-            input=share[1],
-            cache_reads=share[2],
-            cache_writes=share[3],
-            cache_writes_1h=0,
+            responses[index], stated=stated, tokens=TokensUsed(*share)
         )
 
 

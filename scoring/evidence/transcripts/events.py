@@ -62,24 +62,39 @@ class TokensStated(IntEnum):
     ALL = 3
 
 
+class TokensUsed(NamedTuple):
+    """How many tokens were used.
+
+    Attributes:
+        output_tokens: tokens of output, with those of reasoning.
+        input_tokens: tokens of input that were neither read from the cache nor written to it.
+        cache_read_tokens: tokens that were read from the cache.
+        cache_write_tokens: tokens that were written to the cache.
+        cache_write_1h_tokens: those of ``cache_write_tokens`` that are kept for an hour.
+    """
+
+    output_tokens: int = 0
+    input_tokens: int = 0
+    cache_read_tokens: int = 0
+    cache_write_tokens: int = 0
+    cache_write_1h_tokens: int = 0
+
+    @property
+    def prompt(self) -> int:
+        """All tokens of input."""
+        return self.input_tokens + self.cache_read_tokens + self.cache_write_tokens
+
+
 class BilledApart(NamedTuple):
     """Tokens that were used for a response, and that its own numbers of tokens leave out.
 
     Attributes:
         model: the model that used them, such as an advisor; "": that of the response.
-        output: tokens of output.
-        input: tokens of input that were neither read from the cache nor written to it.
-        cache_reads: tokens that were read from the cache.
-        cache_writes: tokens that were written to the cache.
-        cache_writes_1h: those of ``cache_writes`` that are kept for an hour.
+        tokens: the tokens.
     """
 
     model: str
-    output: int
-    input: int
-    cache_reads: int
-    cache_writes: int
-    cache_writes_1h: int
+    tokens: TokensUsed
 
 
 class Response(Event):
@@ -90,13 +105,9 @@ class Response(Event):
         request: the key of the request that it answers; 0: not known.
         side_chain: whether it belongs to a sub-agent.
         copies: how many copies of it were read.
-        stated: which of the following numbers of tokens the transcript states.
-        output: tokens of output, with those of reasoning.
-        input: tokens of input that were neither read from the cache nor written to it, where
-            ``stated`` does not say otherwise.
-        cache_reads: tokens that were read from the cache.
-        cache_writes: tokens that were written to the cache.
-        cache_writes_1h: those of ``cache_writes`` that are kept for an hour.
+        stated: which of its numbers of tokens the transcript states.
+        tokens: its tokens. The input may be more than :class:`TokensUsed` says, as ``stated`` and
+            the harness say.
         service: how it was served where that has a price of its own, such as ``fast``, or "".
         web_searches: how many searches of the web the provider made for it.
         apart: what was used for it that these tokens leave out.
@@ -107,11 +118,7 @@ class Response(Event):
     side_chain: bool = False
     copies: int = 1
     stated: TokensStated = TokensStated.NOTHING
-    output: int = 0
-    input: int = 0
-    cache_reads: int = 0
-    cache_writes: int = 0
-    cache_writes_1h: int = 0
+    tokens: TokensUsed = TokensUsed()
     service: str = ""
     web_searches: int = 0
     apart: tuple[BilledApart, ...] = ()
@@ -125,17 +132,11 @@ class StatedTotals(Event):
 
     Attributes:
         since: the number of the first line that the totals cover.
-        output: tokens of output, with those of reasoning.
-        input: tokens of input that were neither read from the cache nor written to it.
-        cache_reads: tokens that were read from the cache.
-        cache_writes: tokens that were written to the cache.
+        tokens: the tokens.
     """
 
     since: int
-    output: int
-    input: int
-    cache_reads: int
-    cache_writes: int
+    tokens: TokensUsed
 
 
 class Call(Event):

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple, TypeAlias
 
 from scoring.text import wrap64
 
-from .events import Response, TokensStated
+from .events import Response, TokensStated, TokensUsed
 from .facts import (
     CALLED,
     COVERED,
@@ -56,14 +56,12 @@ class _NotedResponse(NamedTuple):
     def rank(self) -> tuple[Any, ...]:
         """What sorts the copies of a response. The copy that knows most is the last."""
         response = self.response
+        tokens = response.tokens
         return (
-            -1 if response.stated == TokensStated.NOTHING else response.output,
+            -1 if response.stated == TokensStated.NOTHING else tokens.output_tokens,
             not response.side_chain,
-            response.input,
-            response.cache_reads,
-            response.cache_writes,
+            tokens,
             response.stated,
-            response.cache_writes_1h,
             response.web_searches,
             len(response.apart),
             self.model,
@@ -124,8 +122,21 @@ class _Slice:
         for charged, spending in other.spent.items():
             _add(self.spent[charged], spending)
 
+    def spend(self, charged: Spent, tokens: TokensUsed, prompt: int) -> _Counts:
+        """Add tokens to what was used, and return the counts that they were added to.
 
-def _add(counts: _Counts, more: _Counts) -> None:
+        Args:
+            charged: what the counts are for, without the step.
+            tokens: the tokens.
+            prompt: how many tokens the prompt had, which decides the step.
+        """
+        step = bisect_left(PROMPT_STEPS, prompt)
+        spending = self.spent[charged._replace(step=step)]
+        _add(spending, tokens._asdict())
+        return spending
+
+
+def _add(counts: _Counts, more: Mapping[str, int]) -> None:
     """Add to counts."""
     for name, count in more.items():
         counts[name] += count
@@ -207,50 +218,35 @@ class Tally:
             quarter: when it was written, as in :class:`~.facts.Spent`.
         """
         at = self._at(time)
-        counts = at.counts
-        counts["turns"] += 1
-        counts["output_tokens"] += response.output
+        tokens = response.tokens
+        at.counts["turns"] += 1
+        at.counts["output_tokens"] += tokens.output_tokens
         charged = Spent(model, NO_STEP, quarter=quarter, service=response.service)
         if response.stated <= TokensStated.OUTPUT_ONLY:
-            counts["unmeasured"] += 1
+            at.counts["unmeasured"] += 1
             at.spent[charged]["responses"] += 1
-            at.spent[charged]["output_tokens"] += response.output
+            at.spent[charged]["output_tokens"] += tokens.output_tokens
             return
 
-        counts["input_tokens"] += response.input
-        counts["cache_read_tokens"] += response.cache_reads
-        counts["cache_creation_tokens"] += response.cache_writes
-
-        uncached = response.input
-        cache_writes = response.cache_writes
-        prompt = uncached + response.cache_reads + cache_writes
+        at.counts["input_tokens"] += tokens.input_tokens
+        at.counts["cache_read_tokens"] += tokens.cache_read_tokens
+        at.counts["cache_creation_tokens"] += tokens.cache_write_tokens
+        prompt = tokens.prompt
         states_writes = response.stated == TokensStated.ALL
+        if not states_writes:
+            tokens = tokens._replace(cache_write_tokens=0)
         if self.input_holds_cached or not states_writes:
-            prompt = response.input
-            if not states_writes:
-                cache_writes = 0
-            uncached = max(response.input - response.cache_reads - cache_writes, 0)
+            prompt = tokens.input_tokens
+            cached = tokens.cache_read_tokens + tokens.cache_write_tokens
+            tokens = tokens._replace(input_tokens=max(prompt - cached, 0))
 
-        charged = charged._replace(step=bisect_left(PROMPT_STEPS, prompt))
-        spending = at.spent[charged]
+        spending = at.spend(charged, tokens, prompt)
         spending["responses"] += 1
-        spending["input_tokens"] += uncached
-        spending["output_tokens"] += response.output
-        spending["cache_read_tokens"] += response.cache_reads
-        spending["cache_write_tokens"] += cache_writes
-        spending["cache_write_1h_tokens"] += response.cache_writes_1h
         spending["web_searches"] += response.web_searches
         for apart in response.apart:
             if apart.model:  # another model serves as usual
                 charged = charged._replace(model=apart.model, service="")
-            prompt = apart.input + apart.cache_reads + apart.cache_writes
-            charged = charged._replace(step=bisect_left(PROMPT_STEPS, prompt))
-            spending = at.spent[charged]
-            spending["input_tokens"] += apart.input
-            spending["output_tokens"] += apart.output
-            spending["cache_read_tokens"] += apart.cache_reads
-            spending["cache_write_tokens"] += apart.cache_writes
-            spending["cache_write_1h_tokens"] += apart.cache_writes_1h
+            at.spend(charged, apart.tokens, apart.tokens.prompt)
 
     def drop(self, time: int, count: int = 1) -> None:
         """Count responses that only repeat another one, at the time at which that one counts."""

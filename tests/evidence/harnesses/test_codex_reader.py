@@ -400,7 +400,11 @@ class TestTotalsThatFall:
             tmp_path / "rollout-1.jsonl", meta(1, "x"), *before, tokens(4, totals, last)
         )
         turns = events_of(path, "codex").of(CountedTurn)
-        assert [turn.response.input for turn in turns] == [1_000, 5_000, given]
+        assert [turn.response.tokens.input_tokens for turn in turns] == [
+            1_000,
+            5_000,
+            given,
+        ]
 
 
 FAILED = {
@@ -593,12 +597,7 @@ class TestPaginated:
         path = put(root / "rollout-2026-07-14T08-15-00-s1_2.jsonl", *numbered)
         rows = Codex().original(events_of(path, "codex"), lambda _: [])
         turns = [
-            (
-                turn.response.output,
-                turn.response.input,
-                turn.response.cache_reads,
-                turn.response.cache_writes,
-            )
+            turn.response.tokens[:4]
             for turn in rows.of(CountedTurn)
             if not turn.repeats
         ]

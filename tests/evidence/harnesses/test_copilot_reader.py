@@ -358,7 +358,7 @@ def test_a_response_counts_once_whatever_names_its_model(
     ]
     events = session(tmp_path, *answers, shutdown(9, **ends), head=head)
     responses = with_stated_totals(events, dict.fromkeys(range(20), 1)).of(Response)
-    assert sorted(response.output for response in responses) == spent
+    assert sorted(response.tokens.output_tokens for response in responses) == spent
     assert {events.spans[response.span].model for response in responses} == models
 
 

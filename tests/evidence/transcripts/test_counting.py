@@ -6,7 +6,7 @@ import pytest
 
 from scoring.evidence.harnesses.claude import ClaudeCode
 from scoring.evidence.transcripts.counting import count_lines
-from scoring.evidence.transcripts.events import Response, TokensStated
+from scoring.evidence.transcripts.events import Response, TokensStated, TokensUsed
 from scoring.evidence.transcripts.streams import File
 from scoring.evidence.transcripts.tally import Tally
 from scoring.evidence.transcripts.transcript_events import (
@@ -23,7 +23,11 @@ def file_with(response: int) -> File:
     events.lines = [TranscriptLine(0, 10**9, response)]
     events.put(
         Response,
-        [Response(0, 0, id=response, stated=TokensStated.ALL, output=response)],
+        [
+            Response(
+                0, 0, id=response, stated=TokensStated.ALL, tokens=TokensUsed(response)
+            )
+        ],
     )
 
     file = File(TranscriptFile(f"/{response}.jsonl", whole=True), ClaudeCode(), events)

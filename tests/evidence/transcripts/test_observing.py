@@ -1096,7 +1096,9 @@ class TestFork:
         events = self.original(fork, *([parent] if known else []))
         assert [run.call for run in events.of(TestRun)] == [key_of("call_2")]
         assert [stop.line for stop in events.of(UserBreak)] == [9]
-        assert [turn.response.output for turn in events.of(CountedTurn)] == [20]
+        assert [
+            turn.response.tokens.output_tokens for turn in events.of(CountedTurn)
+        ] == [20]
         assert {line.number for line in events.lines} == {6, 7, 8, 9}
 
     def test_is_all_of_a_session_that_is_none(self) -> None:

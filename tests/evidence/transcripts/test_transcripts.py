@@ -24,7 +24,7 @@ from scoring.evidence.reference.transcripts import (
     ReferenceScan,
     read_exactly,
 )
-from scoring.evidence.transcripts.events import Response, TokensStated
+from scoring.evidence.transcripts.events import Response, TokensStated, TokensUsed
 from scoring.evidence.transcripts.facts import (
     COVERED,
     IterationWindow,
@@ -193,10 +193,7 @@ def said(
         0,
         TIME,
         stated=TokensStated.ALL,
-        output=output_tokens,
-        input=input_tokens,
-        cache_reads=cache_reads,
-        cache_writes=cache_creations,
+        tokens=TokensUsed(output_tokens, input_tokens, cache_reads, cache_creations),
     )
     return LineContent(0, TIME, flags, tool_calls, tool_errors, turn if turns else None)
 
