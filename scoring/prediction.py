@@ -10,6 +10,7 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple, TypeAlias
 
+from .grouping import lists_by_key
 from .statistics import (
     DRAWS,
     Cluster,
@@ -165,10 +166,10 @@ def within(groups: Sequence[str], truths: Values, figures: Figures) -> Foretold:
         truths: the truth of each case; higher is better.
         figures: the figure of each case; a case with None does not count.
     """
-    members: dict[str, list[tuple[float, float]]] = {}
-    for group, figure, truth in zip(groups, figures, truths, strict=True):
-        if figure is not None:
-            members.setdefault(group, []).append((figure, truth))
+    cases = zip(groups, figures, truths, strict=True)
+    members = lists_by_key(
+        (group, (figure, truth)) for group, figure, truth in cases if figure is not None
+    )
 
     compared = [pairs for pairs in map(_pairs_in, members.values()) if pairs.units]
     count = sum(map(len, members.values()))

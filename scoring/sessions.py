@@ -6,6 +6,7 @@ from typing import Any
 from rubric import BAND_INSUFFICIENT, BAND_UNSCORED, Rubric, Score
 
 from .frozen import Frozen
+from .grouping import lists_by_key
 from .log.model import IterationRecord
 from .text import in_byte_order
 
@@ -87,11 +88,7 @@ def sessions_of(
         scores: pairs of a session id and the score of an iteration, or what a session keeps of
             that; in order of the iterations. A score with the id "" is left out.
     """
-    members: dict[str, list[Any]] = {}
-    for session_id, score in scores:
-        if session_id:
-            members.setdefault(session_id, []).append(score)
-
+    members = lists_by_key(member for member in scores if member[0])
     return [
         session_score(rubric, session_id, members[session_id])
         for session_id in in_byte_order(members)

@@ -13,6 +13,7 @@ from msgspec.structs import replace
 from scoring.errors import DaScoreError
 from scoring.evidence.rules import rules_of
 from scoring.frozen import PlainData
+from scoring.grouping import lists_by_key
 from scoring.jobs.backfill import BackfillPlan, LogReport, backfill_logs
 from scoring.log.find import FoundLog, find_logs, roots_from_file
 from scoring.log.selection import first_day
@@ -266,10 +267,10 @@ def _list_of(title: str, texts: Iterable[tuple[LogReport, str | None]]) -> Page:
 def _reasons_to_score(reports: list[LogReport]) -> Iterator[tuple[LogReport, str]]:
     """Yield a text for each reason for new scores in a log: the iterations, then the reason."""
     for report in reports:
-        iterations_by_reason: dict[str, list[int]] = {}
-        for iteration, reason in report.scored.items():
-            iterations_by_reason.setdefault(reason, []).append(iteration)
-        for reason, iterations in iterations_by_reason.items():
+        by_reason = lists_by_key(
+            (reason, iteration) for iteration, reason in report.scored.items()
+        )
+        for reason, iterations in by_reason.items():
             yield report, f"{spans(iterations)}: {reason}"
 
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import NamedTuple
 
+from scoring.grouping import lists_by_key
 from scoring.log.model import IterationRecord, Records
 from scoring.text import trim
 
@@ -77,9 +78,9 @@ def ask_transcripts(
     start = windows[max(windows)].end if windows else None
     unlogged, became = unlogged_commits(of_agents, records, start)
 
-    unnamed: dict[str, list[str]] = {}
-    for checkpoint, sha in of_agents.unnamed.items():
-        unnamed.setdefault(sha, []).append(checkpoint)
+    unnamed = lists_by_key(
+        (sha, checkpoint) for checkpoint, sha in of_agents.unnamed.items()
+    )
     questions = []
     for record in records:
         window = windows.get(record.iteration)

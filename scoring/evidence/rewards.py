@@ -5,12 +5,12 @@ A file that cannot be read grades nothing. A run that nothing graded has no rewa
 
 import os
 import re
-from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from scoring.files import SIZE_LIMIT
+from scoring.grouping import lists_by_key
 from scoring.log.model import IterationRecord
 from scoring.yamlread import Reader, Take, read_fields, struct_of
 
@@ -211,9 +211,7 @@ def _rewards_by_session(folder: Path) -> dict[str, float | None]:
 
     The reward is None where nothing graded the run. Empty without the folder.
     """
-    rewards_of = defaultdict[str, list[float | None]](list)
-    for run in graded_runs(folder):
-        rewards_of[run.session].append(run.reward)
+    rewards_of = lists_by_key((run.session, run.reward) for run in graded_runs(folder))
 
     by_session = {}
     for session, (reward, *others) in rewards_of.items():

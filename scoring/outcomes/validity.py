@@ -12,6 +12,7 @@ from typing import NamedTuple
 
 from rubric import BAND_INSUFFICIENT
 from scoring.frozen import PlainData, fields_of
+from scoring.grouping import lists_by_key
 from scoring.prediction import (
     LEAST_OF_A_KIND,
     Figures,
@@ -241,9 +242,7 @@ def _clear_of_chance(
 
 def _by_band(cases: Sequence[Case]) -> tuple[BandRow, ...]:
     """Return a row for each band, the one with the highest mean score first."""
-    groups: dict[str, list[Case]] = {}
-    for case in cases:
-        groups.setdefault(case.band, []).append(case)
+    groups = lists_by_key((case.band, case) for case in cases)
 
     def order(band: str) -> tuple[float, str]:
         return -_mean([case.value or 0.0 for case in groups[band]]), band

@@ -13,6 +13,7 @@ from scoring.evidence.openable import openable
 from scoring.evidence.transcripts.facts import QUARTER
 from scoring.evidence.transcripts.streams import SessionKey
 from scoring.frozen import PlainData
+from scoring.grouping import lists_by_key
 from scoring.log.selection import Period
 from scoring.outcomes.everything import UsedBySession
 from scoring.outcomes.spending import Charge, Spending, sum_of_known
@@ -161,18 +162,12 @@ def cost_sums(paid: Iterable[Expense], grouping: str) -> list[PlainData]:
     Days, weeks and months come in order of time, an unknown one first. Other groups come by cost,
     the dearest first.
     """
-    groups = _grouped(paid, GROUPINGS[grouping])
+    name_of = GROUPINGS[grouping]
+    groups = lists_by_key((name_of(expense), expense) for expense in paid)
     sums = [cost_sum(name, groups[name]) for name in sorted(groups)]
     if grouping not in ("day", "week", "month"):
         sums.sort(key=lambda group: -(group["cost"] or 0.0))
     return sums
-
-
-def _grouped(paid: Iterable[Expense], name_of: NameOf) -> dict[str, list[Expense]]:
-    groups: dict[str, list[Expense]] = {}
-    for expense in paid:
-        groups.setdefault(name_of(expense), []).append(expense)
-    return groups
 
 
 def dearest(paid: Iterable[Expense]) -> list[PlainData]:
@@ -181,7 +176,8 @@ def dearest(paid: Iterable[Expense]) -> list[PlainData]:
     The dearest comes first. Units that cost nothing, or of which no cost is known, are left out.
     """
     units = []
-    for group in _grouped(paid, lambda expense: expense.row.unit.unit).values():
+    by_unit = lists_by_key((expense.row.unit.unit, expense) for expense in paid)
+    for group in by_unit.values():
         cost = sum_of_known(expense.charge.cost for expense in group)
         if cost:
             row = group[0].row

@@ -45,6 +45,7 @@ from scoring.evidence.transcripts.streams import File, Session, count_once, sess
 from scoring.evidence.transcripts.transcript_events import TranscriptEvents
 from scoring.evidence.transcripts.transcript_files import Discovery, TranscriptFile
 from scoring.evidence.transcripts.work_trees import WorkTrees
+from scoring.grouping import lists_by_key
 
 from .attribution import attribute
 from .iteration_shares import NO_TRANSCRIPT, NOT_READ, Question, Share
@@ -380,9 +381,7 @@ def _unclaimed(work: AllWork) -> list[SessionFound]:
 
 def _files_found(files: Sequence[File]) -> list[FileFound]:
     """Return what the survey says of each transcript that was read, one for each path."""
-    by_path: dict[Path, list[File]] = {}
-    for file in files:
-        by_path.setdefault(file.transcript.path, []).append(file)
+    by_path = lists_by_key((file.transcript.path, file) for file in files)
 
     files_found = []
     for path, files_at in by_path.items():

@@ -8,6 +8,7 @@ from typing import NamedTuple
 from scoring.evidence.git.checkpoints import Checkpoint
 from scoring.evidence.transcripts.facts import NS_MAX
 from scoring.evidence.transcripts.streams import File, Session, SessionKey, line_count
+from scoring.grouping import lists_by_key
 
 from .cuts import ChangedFiles, cut_trees
 from .iteration_shares import (
@@ -131,9 +132,7 @@ def _note_listed_trees(
         listing: the ids of the sessions of each checkpoint, by the checkpoint's id.
         tree_of: the trees, by the keys of their sessions.
     """
-    trees_by_id: dict[str, list[Tree]] = {}
-    for key in sorted(tree_of):
-        trees_by_id.setdefault(key[1], []).append(tree_of[key])
+    trees_by_id = lists_by_key((key[1], tree_of[key]) for key in sorted(tree_of))
 
     for share in shares:
         if share.counted_for is not None:

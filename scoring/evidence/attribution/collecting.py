@@ -22,6 +22,7 @@ from scoring.evidence.transcripts.events import (
 )
 from scoring.evidence.transcripts.observed_facts import LinesFound, SeenAt
 from scoring.evidence.transcripts.streams import File, SessionCommit, SessionKey
+from scoring.grouping import lists_by_key
 
 from .iteration_shares import Share
 from .sightings import Sighting, Sightings
@@ -288,12 +289,10 @@ def lines_found(files: Iterable[File], count: int) -> list[tuple[LinesFound, ...
     """
     lines: list[list[LinesFound]] = [[] for _ in range(count)]
     for file in files:
-        numbers_of: dict[int, list[int]] = {}
-        for number, part, fresh in zip(
-            file.numbers, file.parts, file.fresh, strict=True
-        ):
-            if fresh and part >= 0:
-                numbers_of.setdefault(part, []).append(number + 1)
+        rows = zip(file.parts, file.numbers, file.fresh, strict=True)
+        numbers_of = lists_by_key(
+            (part, number + 1) for part, number, fresh in rows if fresh and part >= 0
+        )
         for part, numbers in numbers_of.items():
             path = file.transcript.path
             lines[part].append(LinesFound(path, numbers[0], numbers[-1], len(numbers)))

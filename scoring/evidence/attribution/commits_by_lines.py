@@ -31,6 +31,7 @@ from scoring.evidence.transcripts.streams import (
 )
 from scoring.evidence.transcripts.work_trees import WorkTrees
 from scoring.evidence.transcripts.working_calls import calls_that_work
+from scoring.grouping import lists_by_key
 from scoring.text import composed, trim
 
 from .commits_by_listing import commits_by_listing, files_by_checkpoint
@@ -401,9 +402,7 @@ def _files_by_name(
     files: Iterable[WrittenFile], names: Iterable[str]
 ) -> dict[str, list[WrittenFile]]:
     """Return by each of some names in the repository the written files that may have it."""
-    names_of: dict[str, list[str]] = {}
-    for name in names:
-        names_of.setdefault(composed(name), []).append(name)
+    names_of = lists_by_key((composed(name), name) for name in names)
 
     files_of: dict[str, list[WrittenFile]] = {}
     for file in dict.fromkeys(files):

@@ -13,6 +13,7 @@ from scoring.evidence.git.agents import StatedAgent
 from scoring.evidence.transcripts.facts import NS, IterationWindow
 from scoring.evidence.transcripts.observed_facts import Method
 from scoring.evidence.transcripts.streams import Session, SessionCommit, SessionKey
+from scoring.grouping import lists_by_key
 
 from .session_trees import NO_ITERATION, SessionPart, Tree
 
@@ -232,10 +233,9 @@ def give_by_session(
     The lines end at the author time, which counts, and go back to the last line before it that is
     not free.
     """
-    sessions_by_id: dict[str, list[Session]] = {}
-    for session in sessions:
-        if session.lines:
-            sessions_by_id.setdefault(session.id, []).append(session)
+    sessions_by_id = lists_by_key(
+        (session.id, session) for session in sessions if session.lines
+    )
 
     for share in shares:
         authored = share.question.authored

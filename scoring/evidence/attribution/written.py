@@ -18,6 +18,7 @@ from scoring.evidence.transcripts.edits import (
 )
 from scoring.evidence.transcripts.events import LinesWritten
 from scoring.evidence.transcripts.streams import File
+from scoring.grouping import lists_by_key
 from scoring.text import composed
 
 LinesAdded: TypeAlias = Callable[
@@ -113,10 +114,10 @@ def least_share(
 
 def _by_last_part(names: Iterable[str]) -> Mapping[str, Sequence[str]]:
     """Return paths by their last part in composed form, each list with the shortest path first."""
-    by_last_part: dict[str, list[str]] = {}
-    for name in sorted(names, key=len):
-        by_last_part.setdefault(composed(posixpath.basename(name)), []).append(name)
-    return by_last_part
+    shortest_first = sorted(names, key=len)
+    return lists_by_key(
+        (composed(posixpath.basename(name)), name) for name in shortest_first
+    )
 
 
 def _by_file(

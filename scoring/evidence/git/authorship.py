@@ -10,6 +10,7 @@ from itertools import islice
 from msgspec.structs import replace
 
 from scoring.errors import GitError
+from scoring.grouping import lists_by_key
 from scoring.log.model import IterationRecord
 from scoring.text import fold, trim
 
@@ -58,10 +59,10 @@ class AttributedHistory(CommitHistory):
 
         Each commit is there under its subject with and without the number of a request at the end.
         """
-        same_subject = defaultdict[str, list[Commit]](list)
-        for commit in self.walk.values():
-            plain = fold(trim(without_number(commit.subject)))
-            same_subject[plain].append(commit)
+        same_subject = lists_by_key(
+            (fold(trim(without_number(commit.subject))), commit)
+            for commit in self.walk.values()
+        )
 
         subjects = {}
         for plain, (commit, *others) in same_subject.items():

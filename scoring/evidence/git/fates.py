@@ -3,13 +3,14 @@
 Each line is followed forwards, as ``git blame -w`` follows it back.
 """
 
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from itertools import chain, islice
 from typing import NamedTuple
 
 from scoring.errors import TooLargeError
+from scoring.grouping import lists_by_key
 
 from .changes import MOST_CHANGES, ChangedFiles, CommitPair, changes
 from .followed_lines import Fate, FollowedLines, FollowedTrunk, LineIds, State, combined
@@ -41,9 +42,7 @@ def fates(
     """
     commits_of = {work: trunk.graph.commits_of_work(work) for work in works}
     lines = FollowedLines(commits_of.values())
-    ends = defaultdict(list)
-    for work in works:
-        ends[trunk.until(work)].append(work)
+    ends = lists_by_key((trunk.until(work), work) for work in works)
 
     added = {}
     order = _commits_to_read(trunk.graph, lines.commits.keys(), ends)

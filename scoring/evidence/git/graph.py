@@ -5,10 +5,12 @@ merge on the mainline.
 """
 
 import heapq
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Container, Iterable, Sequence
 from functools import cache, cached_property
 from itertools import chain
+
+from scoring.grouping import lists_by_key
 
 from .changes import CommitPair
 from .index_set import NO_INDICES, IndexSet
@@ -294,10 +296,7 @@ class CommitGraph:
     @cached_property
     def _introduced_by(self) -> dict[int, list[str]]:
         """By mainline index, the mainline commit and what it brought in, oldest first."""
-        groups = defaultdict[int, list[str]](list)
-        for sha in reversed(self.trunk):
-            groups[self.introduced[sha]].append(sha)
-        return groups
+        return lists_by_key((self.introduced[sha], sha) for sha in reversed(self.trunk))
 
     def brought_by(self, sha: str) -> list[str]:
         """Return the merges that brought a trunk commit to the mainline, the last merge first.
@@ -343,9 +342,7 @@ class CommitGraph:
             For each of ``shas``, the highest index below its own of a commit that it contains and
             that may be its base; None without one.
         """
-        indices_of = defaultdict[str, list[int]](list)
-        for index, sha in enumerate(shas):
-            indices_of[sha].append(index)
+        indices_of = lists_by_key((sha, index) for index, sha in enumerate(shas))
 
         nearest: list[int | None] = [None] * len(shas)
         children_left = Counter(chain.from_iterable(self.parents.values()))

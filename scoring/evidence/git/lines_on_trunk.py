@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from typing import NamedTuple
 
+from scoring.grouping import lists_by_key
 from scoring.text import composed
 
 from .changes import CommitPair
@@ -177,12 +178,8 @@ class TrunkLines:
         By the path of such a file that is the file with most of its different lines, if it has at
         least half of them and at least five. Other files are left out.
         """
-        keys_of = defaultdict(list)
-        for file, key in lines:
-            keys_of[file].append(key)
-
         moved = {}
-        for file, keys in keys_of.items():
+        for file, keys in lists_by_key(lines).items():
             files_with = [
                 self._files_with[key] for key in keys if key in self._files_with
             ]

@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 from operator import attrgetter
 from typing import Any, NamedTuple, TypeAlias
 
+from scoring.grouping import lists_by_key
 from scoring.text import wrap64
 
 from .events import Response, TokensStated, TokensUsed
@@ -77,9 +78,7 @@ def _distinct_responses(copies: Sequence[_NotedResponse]) -> list[list[_NotedRes
     if len(copies) == 1:
         return [[*copies]]
 
-    by_request: defaultdict[int, list[_NotedResponse]] = defaultdict(list)
-    for noted in copies:
-        by_request[noted.response.request].append(noted)
+    by_request = lists_by_key((noted.response.request, noted) for noted in copies)
     groups = [by_request[request] for request in sorted(by_request)]
 
     main = [

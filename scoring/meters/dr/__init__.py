@@ -8,6 +8,7 @@ from itertools import chain
 from msgspec.structs import asdict
 
 from scoring.frozen import Frozen, PlainData, fields_of
+from scoring.grouping import lists_by_key
 from scoring.meters import rounded
 
 from .composite import (
@@ -173,9 +174,7 @@ class DRResult(Frozen):
         if self.rough_rounds:
             notes.append(ROUGH)
 
-        rounds_by_flag: dict[str, list[int]] = {}
-        for flag in self.flags:
-            rounds_by_flag.setdefault(flag.flag, []).append(flag.round)
+        rounds_by_flag = lists_by_key((flag.flag, flag.round) for flag in self.flags)
 
         return {
             "signal": last.signal,

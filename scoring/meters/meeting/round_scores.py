@@ -4,6 +4,7 @@ from collections import Counter
 from math import fsum, log
 
 from scoring.frozen import Frozen
+from scoring.grouping import lists_by_key
 from scoring.meters import above
 
 from .config import Weights
@@ -98,12 +99,11 @@ def leading(positions: list[ExpertPosition]) -> Lead | None:
     Undecided experts count among the experts. Of options with as many supporters it is the one
     with the highest mean confidence, and of those the one that is named first.
     """
-    confidences: dict[str, list[float]] = {}
-    for position in positions:
-        if not position.is_undecided:
-            confidences.setdefault(position.preferred_option, []).append(
-                position.confidence
-            )
+    confidences = lists_by_key(
+        (position.preferred_option, position.confidence)
+        for position in positions
+        if not position.is_undecided
+    )
 
     best: Lead | None = None
     for option, values in confidences.items():

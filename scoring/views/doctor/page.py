@@ -7,6 +7,7 @@ from msgspec import Struct, structs
 
 from scoring.evidence.transcripts.facts import FileFound, TranscriptSurvey
 from scoring.frozen import PlainData, fields_of
+from scoring.grouping import lists_by_key
 from scoring.text import counted, short, some_spans, spans
 from scoring.views.table import Cell, Cells, Line, Page, Pair, Table, columns_of, pairs
 
@@ -139,10 +140,11 @@ def _attribution_tables(
 
 def _left_out_table(survey: TranscriptSurvey) -> Table:
     """Return why transcripts do not count, the most frequent reason first, with examples."""
-    left_out: dict[str, list[str]] = {}
-    for file in survey.files:
-        if file.left_out:
-            left_out.setdefault(file.left_out, []).append(file.cwd or str(file.path))
+    left_out = lists_by_key(
+        (file.left_out, file.cwd or str(file.path))
+        for file in survey.files
+        if file.left_out
+    )
 
     rows = []
     for reason, places in sorted(left_out.items(), key=lambda item: -len(item[1])):

@@ -13,6 +13,7 @@ from rubric import BAND_INSUFFICIENT, BAND_UNSCORED, Rubric
 from scoring.evidence.transcripts.observed_facts import Observed
 from scoring.examine import ExaminedIteration
 from scoring.frozen import PlainData
+from scoring.grouping import lists_by_key
 from scoring.log.selection import day_or_none
 from scoring.outcomes.validity import Validity
 from scoring.sessions import SessionIterRef, SessionScore, session_score
@@ -198,11 +199,11 @@ class Digest:
     @property
     def states(self) -> dict[str, list[int]]:
         """The iterations with scores that are not current, by the state of their sidecars."""
-        states: dict[str, list[int]] = {}
-        for line in self.lines:
-            if line.state != "current":
-                states.setdefault(line.state, []).append(line.iteration)
-        return states
+        return lists_by_key(
+            (line.state, line.iteration)
+            for line in self.lines
+            if line.state != "current"
+        )
 
     @property
     def over_claims(self) -> list[tuple[ReportedIteration, ReportedClaim]]:
