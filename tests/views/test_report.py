@@ -327,9 +327,7 @@ class TestCommand:
         assert again.get("verdict", "too few") == said["validity"]["verdict"]
         html = Path("report.html").read_text()
         data = json.loads(html.partition(DATA)[2].partition("</script>")[0])
-        shared = {name: work[name] for name in ("summary", "by", "look_at")}
         assert (said["work"], said["look_at"]) == (work["summary"], work["look_at"])
-        assert {name: data["work"][name] for name in shared} == shared
         total, landed = work["summary"]["cost"], work["summary"]["landed"]
         assert (
             f"<b>{landed}</b> of {work['summary']['units']} units of work landed"
@@ -357,9 +355,6 @@ class TestCommand:
             str(one["iteration"]): one["value"] if one["scored"] else None
             for one in run["iterations"]
         }
-        assert {
-            number: value for number, (_, value, _) in data["snapshot"].items()
-        } == scores
         shown = {
             (line[0], None if line[5] is None else f"{line[5]:.3f}")
             for line in data["breakdowns"]

@@ -39,7 +39,6 @@ from scoring.views.cost import HEADINGS, CostDays, cost_sums, expenses, shares_o
 from scoring.views.landing_text import STATE_WORDS
 from scoring.views.look_at import (
     NOTHING_JUDGED,
-    look_at,
     look_at_page,
     not_listed,
     nothing_was_judged,
@@ -47,7 +46,7 @@ from scoring.views.look_at import (
 from scoring.views.run_pages import scores_head
 from scoring.views.table import Lines, Page, band_text, number, titled
 from scoring.views.validity_pages import clear_notes, validity_parts, validity_sentences
-from scoring.views.work_groups import WorkGroup, work_by
+from scoring.views.work_groups import WorkGroup
 from scoring.views.work_pages import became_page, by_state
 from scoring.views.work_rows import (
     STATES,
@@ -209,27 +208,20 @@ def page_data(digest: Digest, pieces: Sequence[Piece]) -> Iterator[str]:
 
     ``report.js`` reads an iteration by the positions of :func:`_iteration_values`.
     """
-    signals = digest.signals
     head = {
-        "snapshot": {
-            line.iteration: [line.rubric_version, line.value, line.band]
-            for line in digest.lines
-        },
         "score": digest.meaning.name,
         "graded": digest.meaning.means_something,
         "work": _work_data(digest, pieces),
-        "signals": list(signals.items()),
     }
     yield _json(head)[:-1]
 
     texts: dict[str, int] = {}
-    signal_positions = {signal: position for position, signal in enumerate(signals)}
     subjects = {
         line.iteration: piece.subject for piece in pieces for line in piece.lines
     }
     yield ',"breakdowns":['
     for index, line in enumerate(digest.lines):
-        values = _iteration_values(line, digest, signal_positions, subjects)
+        values = _iteration_values(line, digest, subjects)
         yield ("," if index else "") + _json(_packed(values, texts))
 
     yield '],"texts":['
@@ -239,7 +231,7 @@ def page_data(digest: Digest, pieces: Sequence[Piece]) -> Iterator[str]:
 
 
 def _work_data(digest: Digest, pieces: Sequence[Piece]) -> PlainData:
-    """Return the work for JSON: its sums, the sums by month and by day, and its newest units."""
+    """Return the work for JSON: how much is in each state by month, costs by day, newest units."""
     counts_by_month = []
     for month in months(digest.work):
         if month.name:
@@ -262,9 +254,6 @@ def _work_data(digest: Digest, pieces: Sequence[Piece]) -> PlainData:
             units.append(unit)
 
     return {
-        "summary": work_summary(digest.work),
-        "by": work_by(digest.work),
-        "look_at": look_at(digest.work),
         "months": counts_by_month,
         "days": [(day["name"], day["cost"]) for day in costs_by_day(digest.work)],
         "units": units[-_MOST_DOTS:],
@@ -281,24 +270,20 @@ def costs_by_day(work: WorkRows) -> list[PlainData]:
 
 
 def _iteration_values(
-    line: ReportedIteration,
-    digest: Digest,
-    signal_positions: Mapping[str, int],
-    subjects: Mapping[int, str],
+    line: ReportedIteration, digest: Digest, subjects: Mapping[int, str]
 ) -> Sequence[Any]:
     """Return what a page shows of an iteration. ``report.js`` finds each value by its position.
 
     Args:
         line: the iteration.
         digest: the log.
-        signal_positions: the position of each signal in the list of signals.
         subjects: the subjects of units, by the numbers of their iterations.
     """
     votes = []
     for row in line.rows:
         weight = row.effective_weight if row.present else row.nominal_weight
         numbers = (int(row.present), row.sub_score, weight, row.contribution)
-        votes.append((signal_positions[row.signal], *numbers, row.detail))
+        votes.append((row.label, *numbers, row.detail))
 
     return (
         line.iteration,

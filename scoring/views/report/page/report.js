@@ -71,7 +71,7 @@
     body.append(table(
       [["Signal"], ["Sub-score", "n"], ["Weight", "n"], ["Contribution", "n"], ["Detail", "why"]],
       rows.map(([signal, present, sub, weight, contribution, detail]) => [
-        data.signals[signal][1], present ? number(sub) : "-", number(weight), present ? number(contribution) : "-", text(detail)]),
+        text(signal), present ? number(sub) : "-", number(weight), present ? number(contribution) : "-", text(detail)]),
       rows.map(([, present, sub]) => present && sub === 0)));
     if (claims.length) {
       body.append(make("h3", "Claimed against observed"));
