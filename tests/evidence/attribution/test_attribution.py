@@ -1370,10 +1370,10 @@ def test_each_line_has_one_owner(
         (file, response)
         for file in work.files
         for response in file.events.of(Response)
-        if response.output in truth
+        if response.tokens.output_tokens in truth
     )
     for file, response in rows if "forked" not in situations else ():
-        output = response.output
+        output = response.tokens.output_tokens
         owner = work.owners[file.ids[file.at(response.line)]]
         if owner >= len(history.entries):
             continue  # it belongs to a commit that no entry names
