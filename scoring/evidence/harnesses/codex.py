@@ -34,7 +34,6 @@ from .codex_lines import (
 from .codex_sessions import (
     count_rollout,
     introduction_of,
-    joined_events,
     without_replay,
 )
 from .fields import (
@@ -80,6 +79,7 @@ class CodexReader(CodexCalls):
 
         self._is_started_by_agent = False
         self._has_prompt_events = False
+        # whether its running totals do, until the first count comes
         self._goes_on_from_file = False
         # the ordinal of its first own line, until that comes
         self._own_from: int | None = None
@@ -122,6 +122,7 @@ class CodexReader(CodexCalls):
             self.compacted()
         if self.place == 0:
             self.opens = line.type == "session_meta"
+            self._goes_on_from_file = not self.opens
 
     def _take_payload(self, time: int, line: CodexLine, payload: CodexPayload) -> None:
         """Take what a line holds, by the kind of its payload.
@@ -313,5 +314,4 @@ class Codex(Harness):
         return "payload" in line and "message" not in line
 
     count = staticmethod(count_rollout)
-    joined = staticmethod(joined_events)
     original = staticmethod(without_replay)

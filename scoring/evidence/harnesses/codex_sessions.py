@@ -21,7 +21,7 @@ from scoring.evidence.transcripts.transcript_events import (
     TranscriptEvents,
 )
 
-from .codex_counts import CountedTurn, TokenCount, settle
+from .codex_counts import CountedTurn, TokenCount
 
 
 def introduction_of(spans: Sequence[LineSpan]) -> LineSpan:
@@ -188,36 +188,6 @@ def without_replay(
     for kind in OBSERVED:
         own.put(kind, [event for event in events.of(kind) if event.line in numbers])
     return own
-
-
-def joined_events(
-    first: TranscriptEvents, second: TranscriptEvents, shift: int
-) -> TranscriptEvents:
-    """Return two parts of a transcript as one. Totals run from the first part into the second.
-
-    The whole has token counts, turns, calls and results, and no other events.
-
-    Args:
-        first: the earlier part.
-        second: the part that goes on from the first.
-        shift: what is added to the numbers of the lines of the second part.
-    """
-    span_shift = len(first.spans)
-    shifted_covers = [
-        [number + shift for number in numbers] for numbers in second.covers
-    ]
-    joined = TranscriptEvents(
-        spans=[*first.spans, *second.spans],
-        covers=[*first.covers, *shifted_covers],
-    )
-
-    for kind in (TokenCount, Call, CallResult):
-        shifted = [
-            replace(event, span=event.span + span_shift, line=event.line + shift)
-            for event in second.of(kind)
-        ]
-        joined.put(kind, [*first.of(kind), *shifted])
-    return settle(joined)
 
 
 def count_rollout(

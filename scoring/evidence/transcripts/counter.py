@@ -122,18 +122,3 @@ class CountedHarness:
             events_of: takes the id of a session, and returns the events of its transcripts.
         """
         return events
-
-    def joined(
-        self,
-        first: TranscriptEvents,  # noqa: ARG002 - for those with totals
-        second: TranscriptEvents,  # noqa: ARG002
-        shift: int,  # noqa: ARG002
-    ) -> TranscriptEvents | None:
-        """Return two parts of a transcript as one, or None where they count the same apart.
-
-        Args:
-            first: the earlier part.
-            second: the part that goes on from the first.
-            shift: what is added to the numbers of the lines of the second part.
-        """
-        return None

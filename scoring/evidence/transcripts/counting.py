@@ -23,9 +23,9 @@ from .events import (
     TokensUsed,
 )
 from .facts import HarnessFacts, IterationWindow, TranscriptFacts
-from .streams import File, SessionKey
+from .streams import File
 from .tally import Tallies
-from .transcript_events import TranscriptEvents, TranscriptLine
+from .transcript_events import TranscriptEvents
 
 _LastLines: TypeAlias = Mapping[str, Mapping[tuple[int, int], tuple[int, int]]]
 """The times and places of the last lines of responses.
@@ -80,7 +80,7 @@ def count_lines(
 
     # What a file shares with no other need not wait for the others, so it is counted at once.
     alone = _files_alone(files)
-    in_order = sorted(_join_parts(files), key=lambda file: file not in alone)
+    in_order = sorted(files, key=lambda file: file not in alone)
     nowhere = max((group.stop for group in groups), default=0) + 1
     began: dict[int, int] = {}
     ended: dict[int, int] = {}
@@ -233,56 +233,6 @@ def _spread(
         responses[index] = replace(
             responses[index], stated=stated, tokens=TokensUsed(*share)
         )
-
-
-def _join_parts(files: Iterable[File]) -> list[File]:
-    """Return the files, with those joined that are parts of a transcript with running totals.
-
-    A checkpoint may hold a part that goes on where the part in an earlier checkpoint ends.
-    """
-    counted: list[File] = []
-    last: dict[SessionKey, File] = {}
-    for file in files:
-        key = file.key
-        previous = last.get(key)
-        is_new_part = (
-            file.checkpoint and not file.events.begins_session and all(file.fresh)
-        )
-        if previous and is_new_part:
-            whole = _joined_file(previous, file)
-            if whole:
-                counted.remove(previous)
-                file = whole
-        counted.append(file)
-        if file.checkpoint:
-            last[key] = file
-    return counted
-
-
-def _joined_file(first: File, second: File) -> File | None:
-    """Return two parts of a transcript as one file, or None where they count the same apart."""
-    shift = max(first.numbers, default=-1) + 1
-    events = first.harness.joined(first.events, second.events, shift)
-    if events is None:
-        return None
-
-    events.lines = [
-        *map(TranscriptLine, first.numbers, first.times, first.ids),
-        *map(
-            TranscriptLine,
-            (number + shift for number in second.numbers),
-            second.times,
-            second.ids,
-        ),
-    ]
-    events.begins_session = first.events.begins_session
-    whole = File(
-        first.transcript, first.harness, events, first.checkpoint, first.session
-    )
-    whole.fresh = first.fresh + second.fresh
-    whole.here = first.here + second.here
-    whole.parts = [*first.parts, *second.parts]
-    return whole
 
 
 def stated_totals(

@@ -96,13 +96,26 @@ class TestTotals:
                 ],
                 (3, 160, 13),
             ),
-            "differ": ([tokens(1, counts(100, 60, 7), counts(1, 1, 1))], (1, 100, 7)),
+            "differ": (
+                [meta(0, "s1"), tokens(1, counts(100, 60, 7), counts(1, 1, 1))],
+                (1, 100, 7),
+            ),
         },
     )
     def test_count_rather_than_the_last_response(
         self, tmp_path: Path, lines: list[Line], expected: tuple[int, ...]
     ) -> None:
         assert spent(tmp_path, *lines)[:3] == expected
+
+    def test_of_a_part_of_a_session_are_those_since_it_began(
+        self, tmp_path: Path
+    ) -> None:
+        """A checkpoint may hold a session from where the checkpoint before it ends."""
+        lines = [
+            tokens(1, counts(100, 60, 7), counts(30, 10, 2)),
+            tokens(2, counts(150, 80, 12)),
+        ]
+        assert spent(tmp_path, *lines)[:3] == (2, 30 + 50, 2 + 5)
 
     def test_that_are_equal_are_duplicates(self, tmp_path: Path) -> None:
         assert (
