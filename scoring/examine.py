@@ -229,7 +229,6 @@ class LogView(Frozen):
     def examine(
         self,
         on_read: Callable[[PreloadedEvidence], object] = silent,
-        score: PersistedScore | None = None,
         on_open: Callable[[Evidence], object] = silent,
     ) -> Iterator[ExaminedIteration]:
         """Yield the selected iterations in order.
@@ -237,7 +236,6 @@ class LogView(Frozen):
         Args:
             on_read: called at the end with the evidence, where that is of the whole log and its
                 rules attribute lines to iterations.
-            score: the sidecar of the only iteration that is selected, if the caller has read it.
             on_open: called at the end with the evidence, where any was opened: not where all
                 answers came from the store. Called before ``on_read``.
 
@@ -285,7 +283,7 @@ class LogView(Frozen):
 
                 number = iteration.record.iteration
                 yield replace(
-                    self._examined(iteration, score, sources.warn),
+                    self._examined(iteration, sources.warn),
                     facts=places.in_facts(iteration.facts),
                     outcome=outcomes.get(number),
                     subject=subjects.get(number, ""),
@@ -308,16 +306,13 @@ class LogView(Frozen):
         rubrics = [] if self.lenient else [self.rubric]
         return sources.entries(rubrics, self.iter_log_dir, self.broken)
 
-    def _examined(
-        self, iteration: ScoredIteration, sidecar: PersistedScore | None, warn: Warn
-    ) -> ExaminedIteration:
+    def _examined(self, iteration: ScoredIteration, warn: Warn) -> ExaminedIteration:
         """Return an iteration with the score that counts, and how far that can be trusted.
 
         The score of the sidecar counts, or the computed one without a sidecar or to recompute.
 
         Args:
             iteration: the iteration as it is scored now.
-            sidecar: the score in its sidecar; None to read that here.
             warn: takes a line for a sidecar that cannot be read.
         """
         computed = ExaminedIteration(
@@ -328,9 +323,8 @@ class LogView(Frozen):
             origin="computed",
         )
         number = iteration.record.iteration
-        if not self.recompute:
-            sidecar = sidecar or self._sidecar(number, warn)
-        if self.recompute or sidecar is None:
+        sidecar = None if self.recompute else self._sidecar(number, warn)
+        if sidecar is None:
             return computed
 
         asked = self.rubric.version

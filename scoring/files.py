@@ -76,6 +76,18 @@ def read_file(
     return data
 
 
+def read_or_none(
+    path: Path | str, limit: int = SIZE_LIMIT, within: Path | str | None = None
+) -> bytes | None:
+    """Return the bytes of a plain file, or None where it does not exist.
+
+    Arguments and other errors are those of :func:`read_file`.
+    """
+    with suppress(NoFileError):
+        return read_file(path, limit, within)
+    return None
+
+
 def refuse_special(path: Path | str | int) -> os.stat_result:
     """Return the status of a file or a directory, by its path or its file descriptor.
 

@@ -183,7 +183,7 @@ def _compare_with_evidence(
     try:
         selection = Selection(only={iteration})
         view = silent_view(settings, sidecar.rubric_version, selection)
-        all_examined = list(view.examine(score=sidecar, on_open=opened.append))
+        all_examined = list(view.examine(on_open=opened.append))
         if not all_examined:
             raise no_such_entry(settings.iter_log_dir, iteration)
         of_another = None

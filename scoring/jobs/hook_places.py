@@ -15,7 +15,7 @@ from scoring.errors import InputError
 from scoring.evidence.git.repository import GitRepository
 from scoring.evidence.harnesses.harness import Hook
 from scoring.evidence.harnesses.readers import HARNESSES
-from scoring.files import make_folder, overwrite, read_file
+from scoring.files import make_folder, overwrite, read_file, read_or_none
 from scoring.own_repository import own_repository
 from scoring.paths import expanded, is_inside
 
@@ -162,9 +162,7 @@ def read_json_file(path: Path) -> JsonFile:
         InputError: the file cannot be read, is not JSON, or has a key twice.
     """
     try:
-        text = read_file(path).decode("utf-8")
-    except FileNotFoundError:
-        return JsonFile("", {})
+        text = (read_or_none(path) or b"").decode("utf-8")
     except UnicodeDecodeError as e:
         raise InputError(f"{path}: is not UTF-8; it was left alone") from e
 

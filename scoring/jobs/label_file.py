@@ -26,7 +26,7 @@ from scoring.evidence.labels import (
     labels_in,
 )
 from scoring.evidence.transcripts.facts import timestamp_ns
-from scoring.files import exclusive_lock, overwrite, read_file, write_together
+from scoring.files import exclusive_lock, overwrite, read_or_none, write_together
 from scoring.signals.human_label import latest_labels
 from scoring.text import cut, printable
 
@@ -111,7 +111,7 @@ def add_labels(log_dir: Path, labels: Sequence[NewLabel]) -> list[Path]:
         for label in labels:
             path = log_dir / label_file_name(label.iteration)
             if path not in old_content:
-                old_content[path] = _content_of(path)
+                old_content[path] = read_or_none(path, FILE_LIMIT, within=log_dir)
             content = new_content.get(path, old_content[path])
             new_content[path] = _with_label(path, content, label)
 
@@ -128,13 +128,6 @@ def add_labels(log_dir: Path, labels: Sequence[NewLabel]) -> list[Path]:
             raise
 
     return list(old_content)
-
-
-def _content_of(path: Path) -> bytes | None:
-    """Return the content of a file of labels, or None where it does not exist."""
-    with contextlib.suppress(FileNotFoundError):
-        return read_file(path, FILE_LIMIT, within=path.parent)
-    return None
 
 
 def _with_label(path: Path, content: bytes | None, label: NewLabel) -> bytes:

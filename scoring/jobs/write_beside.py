@@ -19,7 +19,7 @@ from scoring.evidence.entry_files import (
     hook_records,
 )
 from scoring.evidence.harnesses.fields import keys_of
-from scoring.files import exclusive_lock, overwrite, read_file
+from scoring.files import exclusive_lock, overwrite, read_or_none
 from scoring.frozen import fields_of
 from scoring.log.find import is_entry_name, missing_log_message, names_in_log
 from scoring.text import shown
@@ -157,9 +157,7 @@ def record_hook_outcome(
     )
     path = log_dir / hook_file_name(iteration)
     with exclusive_lock(log_dir):
-        old = b""
-        with contextlib.suppress(FileNotFoundError):
-            old = read_file(path, FILE_LIMIT, within=path.parent)
+        old = read_or_none(path, FILE_LIMIT, within=log_dir) or b""
         try:
             records = hook_records(old)
         except YamlError as e:

@@ -516,17 +516,17 @@ for n in range(6):
     ) -> None:
         before = write(log, label("bob", edit(1))).read_bytes()
         (log / "iter-6.labels.yaml").mkdir()
-        monkeypatch.setattr("scoring.jobs.label_file.read_file", self.nothing_at_6)
+        monkeypatch.setattr("scoring.jobs.label_file.read_or_none", self.nothing_at_6)
         with pytest.raises(WriteError):
             add_labels(log, [NewLabel(n, "ann", SOUND_JUDGEMENT) for n in (4, 5, 6)])
         assert not (log / "iter-4.labels.yaml").exists()
         assert (log / "iter-5.labels.yaml").read_bytes() == before
 
     @staticmethod
-    def nothing_at_6(path: Path, *_: object, **__: object) -> bytes:
+    def nothing_at_6(path: Path, *_: object, **__: object) -> bytes | None:
         if path.name.startswith("iter-5"):
             return path.read_bytes()
-        raise FileNotFoundError
+        return None
 
 
 class TestImport:

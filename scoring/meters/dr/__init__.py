@@ -68,7 +68,6 @@ class DRResult(Frozen):
     """What the meter says of a transcript, with everything that led to it.
 
     Attributes:
-        k: how many rounds in a row must be low in novelty before that counts.
         novelty: what each round adds, in order of the rounds.
         readiness: how ready each round is, in order of the rounds.
         recommendations: what to do as of each round, in order. The last one counts.
@@ -79,7 +78,6 @@ class DRResult(Frozen):
         rough_rounds: the numbers of the rounds with claims that were cut out of text by rules.
     """
 
-    k: int
     novelty: tuple[RoundNovelty, ...]
     readiness: tuple[RoundReadiness, ...]
     recommendations: tuple[RoundSignal, ...]
@@ -258,7 +256,6 @@ def score_transcript(
         similarity = similarities(rounds, claims, meanings)
 
     return DRResult(
-        k=profile.k,
         novelty=novelty,
         readiness=readiness,
         recommendations=recommend(novelty, readiness, profile),

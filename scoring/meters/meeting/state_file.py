@@ -7,7 +7,7 @@ from typing import Any, Literal, TypeAlias
 from pydantic import BaseModel, ConfigDict, PrivateAttr
 
 from scoring.errors import InputError, MeetingError
-from scoring.files import exclusive_lock, read_file, write_atomically
+from scoring.files import exclusive_lock, read_or_none, write_atomically
 from scoring.frozen import PlainData
 from scoring.meters.plaindata import checked, decode, faults_of, read_json
 from scoring.text import json_escaped, shown
@@ -104,7 +104,7 @@ def open_state(path: Path, config: MeetingConfig | None = None) -> MeetingState:
         InputError: the file is not a state, or the meeting was begun under another config.
         MeetingError: a record in the state is wrong.
     """
-    data = _read_or_none(path)
+    data = read_or_none(path)
     if data is None:
         config_data = _as_data(config or meeting_config({}))
         return MeetingState(config=config_data, records=[], phase="needs_record")
@@ -121,18 +121,6 @@ def open_state(path: Path, config: MeetingConfig | None = None) -> MeetingState:
 
 def _as_data(config: MeetingConfig) -> PlainData:
     return config.model_dump(mode="json", exclude_none=True)
-
-
-def _read_or_none(path: Path) -> bytes | None:
-    """Return the bytes of a file, or None where it does not exist.
-
-    Raises:
-        InputError: the file cannot be read.
-    """
-    try:
-        return read_file(path)
-    except FileNotFoundError:
-        return None
 
 
 def _parse_state(data: bytes, path: Path) -> MeetingState:
@@ -171,7 +159,7 @@ def save_state(path: Path, state: MeetingState) -> MeetingState:
     text = json.dumps(state.model_dump(), ensure_ascii=False, indent=1)
     data = f"{json_escaped(text)}\n".encode()
     with exclusive_lock(path.parent):
-        if _read_or_none(path) != state._read:
+        if read_or_none(path) != state._read:
             raise InputError(
                 f"{path}: was changed by another command meanwhile; run this one again"
             )
