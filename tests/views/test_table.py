@@ -52,6 +52,12 @@ def drawn(*blocks: Block, width: int = 100) -> list[str]:
     return [line.rstrip() for line in screen.getvalue().splitlines()]
 
 
+def test_what_is_pasted_is_not_broken() -> None:
+    command = "  git show a/long/name | sed -n 7p"
+    assert drawn(Line(command, pasted=True), width=20) == [command]
+    assert len(drawn(Line(command), width=20)) > 1
+
+
 class TestPipe:
     def test_cuts_and_escapes(self) -> None:
         fixed = Table(
