@@ -23,7 +23,6 @@ MOST_FILES = 300_000
 """How many files and folders may be in a folder of transcripts and below it."""
 
 SAME_FILE = "another name of a file that is read"
-PLAIN_THERE = "a plain file of the same name is there"
 SECOND_COPY = "an archived or second copy of a rollout that is read"
 
 
@@ -50,15 +49,7 @@ def discover(
 
     left_out: list[FileFound] = []
     transcripts = _single_files(transcripts, left_out)
-    plain = {transcript.name for transcript in transcripts if not transcript.compressed}
-    readable = []
-    for transcript in transcripts:
-        if transcript.compressed and transcript.name.removesuffix(".zst") in plain:
-            left_out.append(FileFound(transcript.path, left_out=PLAIN_THERE))
-        else:
-            readable.append(transcript)
-
-    transcripts = _single_copies(readable, harnesses, left_out)
+    transcripts = _single_copies(transcripts, harnesses, left_out)
     return Discovery(tuple(transcripts), tuple(left_out), tuple(roots))
 
 
@@ -226,7 +217,7 @@ def _single_copies(
     harnesses: Sequence[Harness],
     left_out: list[FileFound],
 ) -> list[TranscriptFile]:
-    """Return one copy of each transcript of which a harness keeps several.
+    """Return one copy of each transcript that is there compressed too, or that a harness copies.
 
     An active copy wins over an archived one, then a plain copy over a compressed one, then the
     first path. The copy that wins counts whole if any of them does.
@@ -236,13 +227,13 @@ def _single_copies(
         harnesses: the harnesses, which know what is a copy.
         left_out: takes the other copies.
     """
-    all_copies: dict[object, list[TranscriptFile]] = {}
+    all_copies: dict[str, list[TranscriptFile]] = {}
     archived: set[TranscriptFile] = set()
     for transcript in transcripts:
         stated = (harness.copy(transcript.path) for harness in harnesses)
         copy = next(filter(None, stated), None)
-        key: object = copy.transcript if copy else transcript
-        all_copies.setdefault(key, []).append(transcript)
+        name = copy.transcript if copy else transcript.name.removesuffix(".zst")
+        all_copies.setdefault(name, []).append(transcript)
         if copy and copy.archived:
             archived.add(transcript)
 

@@ -9,13 +9,14 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
+import msgspec
+
 from scoring.evidence.transcripts.facts import TranscriptPlaces
-from scoring.evidence.transcripts.transcript_events import TranscriptEvents
 from scoring.frozen import PlainData
 
+from .event_reader import EventReader
 from .fields import member
 from .harness import FileNames, Harness, home_named
-from .json_reader import NOT_JSON, JsonReader
 from .sqlite_store import opened_database
 
 _LINES_NOT_READ = "of a harness that is not read"
@@ -26,24 +27,14 @@ CRUSH = "Crush"
 _HISTORY = "api_conversation_history.json"
 
 
-class UnreadReader(JsonReader):
+class UnreadReader(EventReader):
     """Counts the lines of a file that no reader understands, as skipped."""
 
-    def block(self, block: bytes) -> list[tuple[int, bytes]]:
-        """Count whole lines. The list of lines to read one by one is always empty."""
-        for line in block.splitlines():
-            self.line(line)
-        self.next_number = self.number + block.count(b"\n")
-        return []
+    decoder = msgspec.json.Decoder(msgspec.Raw)
 
-    def line(self, line: bytes, broken: str = NOT_JSON) -> None:
-        """Count a line as skipped. One that begins like JSON is of a harness that is not read."""
-        if line.strip():
-            self.skip(_LINES_NOT_READ if line.lstrip()[:1] in b"{[" else broken)
-
-    def events(self) -> TranscriptEvents:
-        """Return no events."""
-        return TranscriptEvents(skipped=dict(self.skipped))
+    def entry(self, line: msgspec.Raw) -> None:  # noqa: ARG002 - whatever it holds
+        """Count a line as skipped."""
+        self.skip(_LINES_NOT_READ)
 
 
 class UnreadHarness(Harness):
@@ -66,7 +57,7 @@ class UnreadHarness(Harness):
     ) -> None:
         self.name = name
         self.files = files
-        self.reader = lambda _: UnreadReader()
+        self.reader = UnreadReader
         self._kept = kept
         self._wrote = wrote
 

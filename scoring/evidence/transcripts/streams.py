@@ -44,10 +44,10 @@ class SessionCommit(NamedTuple):
     sha: str
     subject: int
     begun: int
-    amends: bool
-    folder: str
-    is_outside: bool
-    shown: tuple[str, ...]
+    amends: bool = False
+    folder: str = ""
+    is_outside: bool = False
+    shown: tuple[str, ...] = ()
 
 
 class MadeCommit(NamedTuple):

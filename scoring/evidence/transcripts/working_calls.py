@@ -28,16 +28,6 @@ def calls_that_work(session: Session) -> list[SessionCommit]:
         if first < len(commits_begun) and commits_begun[first] <= time:
             continue
 
-        call = SessionCommit(
-            time=time,
-            line=file.ids[index],
-            sha="",
-            subject=0,
-            begun=begun,
-            amends=False,
-            folder="",
-            is_outside=False,
-            shown=(),
-        )
+        call = SessionCommit(time, file.ids[index], sha="", subject=0, begun=begun)
         calls.add(call)
     return sorted(calls)
