@@ -4,15 +4,15 @@ Settings may tune some of it: docs/GUIDE.md, "Settings".
 """
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, TypeVar
 
-from msgspec import convert
+from msgspec import convert, to_builtins
 from msgspec.structs import replace
 
 from rubric import released_profile
 from scoring.errors import SettingsError
 from scoring.frozen import Frozen, PlainData, Texts
-from scoring.meters import NOVELTY_HIGH, NOVELTY_LOW, Level, at_least
+from scoring.meters import Level, at_least
 from scoring.settings_table import (
     FLAG,
     Kind,
@@ -22,6 +22,8 @@ from scoring.settings_table import (
     filled_text,
     is_whole,
 )
+
+_Settings = TypeVar("_Settings", bound=Frozen)
 
 
 class DRThresholds(Frozen, rename="kebab"):
@@ -39,13 +41,13 @@ class DRThresholds(Frozen, rename="kebab"):
         readiness_medium: readiness of at least this, and not HIGH, is MEDIUM; below it is LOW.
     """
 
-    novelty_high: float = NOVELTY_HIGH
-    novelty_low: float = NOVELTY_LOW
-    paraphrase: float = 0.6
-    semantic: float = 0.82
-    stability: float = 0.82
-    readiness_high: float = 0.7
-    readiness_medium: float = 0.4
+    novelty_high: float
+    novelty_low: float
+    paraphrase: float
+    semantic: float
+    stability: float
+    readiness_high: float
+    readiness_medium: float
 
     def readiness_level(self, readiness: float) -> Level:
         """Return the class of a readiness."""
@@ -77,13 +79,8 @@ class Words(Frozen, rename="kebab"):
     ownership: Texts = ()
 
 
-BUILT_IN = Words()
-"""No added words: only the lists of the profile count."""
-
 CURRENT = "dr-2"
 """The released profile that the meter uses where no rubric names one."""
-
-_RELEASED: Any = released_profile(CURRENT)
 
 
 class Profile(Frozen, rename="kebab"):
@@ -108,20 +105,20 @@ class Profile(Frozen, rename="kebab"):
         added: the words that settings add to the lists.
     """
 
-    k: int = _RELEASED["k"]
-    levels: Texts = tuple(_RELEASED["levels"])
-    stuck_after: int = _RELEASED["stuck-after"]
-    short_action: int = _RELEASED["short-action"]
-    thresholds: DRThresholds = DRThresholds()
-    words: Words = convert(_RELEASED["words"], Words)
-    artifacts: Texts = tuple(_RELEASED["artifacts"])
-    alternatives: Texts = tuple(_RELEASED["alternatives"])
-    tools: Texts = tuple(_RELEASED["tools"])
-    labels: Texts = tuple(_RELEASED["labels"])
-    teams: Texts = tuple(_RELEASED["teams"])
-    addressed: Texts = tuple(_RELEASED["addressed"])
-    sentences: bool = True
-    added: Words = BUILT_IN
+    k: int
+    levels: Texts
+    stuck_after: int
+    short_action: int
+    thresholds: DRThresholds
+    words: Words
+    artifacts: Texts
+    alternatives: Texts
+    tools: Texts
+    labels: Texts
+    teams: Texts
+    addressed: Texts
+    sentences: bool
+    added: Words = Words()
 
     @classmethod
     def from_data(cls, data: Mapping[str, Any], where: str) -> "Profile":
@@ -154,10 +151,6 @@ class Profile(Frozen, rename="kebab"):
             for name in Words.__struct_fields__
         }
         return replace(self, words=Words(**lists))
-
-
-DEFAULT = Profile()
-"""The profile that the meter uses where no rubric names one."""
 
 
 def _is_share(value: Any) -> bool:
@@ -218,14 +211,21 @@ def tuning_from(tables: list[tuple[str, Any]]) -> Profile:
         SettingsError: a table has an unknown key or a wrong value.
     """
     profile = DEFAULT
-    tuning: PlainData = {"k": DEFAULT.k, "thresholds": {}, "added": {}}
     for where, table in tables:
         values = checked_table(table, _TUNING_KINDS, where)
-        tuning["k"] = values.get("k", tuning["k"])
-        tuning["thresholds"] |= values.get("thresholds", {})
-        tuning["added"] |= values.get("words", {})
-        profile = _in_order(convert(tuning, Profile), where)
+        tuned = replace(
+            profile,
+            k=values.get("k", profile.k),
+            thresholds=_with(profile.thresholds, values.get("thresholds", {})),
+            added=_with(profile.added, values.get("words", {})),
+        )
+        profile = _in_order(tuned, where)
     return profile
+
+
+def _with(settings: _Settings, changes: PlainData) -> _Settings:
+    """Return thresholds or words in which some are changed, given by their names in settings."""
+    return convert({**to_builtins(settings), **changes}, type(settings))
 
 
 def _in_order(profile: Profile, where: str) -> Profile:
@@ -244,3 +244,7 @@ def _in_order(profile: Profile, where: str) -> Profile:
     if swapped:
         raise SettingsError(f"{where}: {swapped}; swap them")
     return profile
+
+
+DEFAULT = Profile.from_data(released_profile(CURRENT), CURRENT)
+"""The profile that the meter uses where no rubric names one."""

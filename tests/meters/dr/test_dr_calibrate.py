@@ -19,6 +19,7 @@ from helpers.deliberations import (
     write_json,
 )
 from helpers.pages import block, table
+from msgspec.structs import replace
 
 from scoring.meters.dr import Embed, parse_transcript, score_transcript, semantic
 from scoring.meters.dr.calibrate import (
@@ -29,7 +30,7 @@ from scoring.meters.dr.calibrate import (
     calibrate,
     read_collection,
 )
-from scoring.meters.dr.profile import Profile
+from scoring.meters.dr.profile import DEFAULT
 from scoring.meters.dr.recommendation import RULES
 from scoring.statistics import wilson
 
@@ -171,7 +172,8 @@ class TestPage:
             for claims in new_claims(*map(int, counts.split(", ")))
         ]
         results = [
-            score_transcript(transcript(*rounds), profile=Profile(k)) for k in (1, 2)
+            score_transcript(transcript(*rounds), profile=replace(DEFAULT, k=k))
+            for k in (1, 2)
         ]
         assert [result.signal for result in results] == signals
         assert label in (*SIGNALS, "STOP")

@@ -20,8 +20,8 @@ from helpers.deliberations import (
 from msgspec.structs import replace
 
 from scoring.errors import SettingsError
-from scoring.meters.dr import DRThresholds, Profile, Words
-from scoring.meters.dr.profile import tuning_from
+from scoring.meters.dr import Words
+from scoring.meters.dr.profile import DEFAULT, tuning_from
 
 
 @pytest.fixture
@@ -142,14 +142,15 @@ TUNED = {
 class TestTuning:
     def test_comes_key_by_key_from_the_last_table_that_sets_it(self) -> None:
         strong = {"k": 1, "thresholds": {"paraphrase": 1}, "words": {"vague": []}}
-        limits = DRThresholds(paraphrase=0.7, novelty_low=0.2)
+        limits = replace(DEFAULT.thresholds, paraphrase=0.7, novelty_low=0.2)
         words = Words(verbs=("roll back",), vague=("later",))
-        assert tuning_from([]) == Profile()
-        assert tuning_from([("here", TUNED)]) == Profile(
-            3, thresholds=limits, added=words
+        assert tuning_from([]) == DEFAULT
+        assert tuning_from([("here", TUNED)]) == replace(
+            DEFAULT, k=3, thresholds=limits, added=words
         )
-        stronger = Profile(
-            1,
+        stronger = replace(
+            DEFAULT,
+            k=1,
             thresholds=replace(limits, paraphrase=1.0),
             added=replace(words, vague=()),
         )

@@ -9,15 +9,19 @@ from helpers import tables
 from helpers.deliberations import new_claims, outputs, transcript
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from scoring.meters import above, at_least, at_most, below, novelty_level
-from scoring.meters.dr import DRResult, Profile, score_transcript
+from scoring.meters.dr import DRResult, score_transcript
 from scoring.meters.dr.novelty import distinct, new_by_words, normalize
+from scoring.meters.dr.profile import DEFAULT
 from scoring.meters.dr.semantic import Meanings
 
 
 def scored(*rounds: Sequence[str], k: int = 2) -> DRResult:
-    return score_transcript(transcript(*map(outputs, rounds)), profile=Profile(k))
+    return score_transcript(
+        transcript(*map(outputs, rounds)), profile=replace(DEFAULT, k=k)
+    )
 
 
 class TestComparisons:

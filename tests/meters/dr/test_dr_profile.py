@@ -177,15 +177,15 @@ def test_no_default_moves_a_released_score(
     for profile in TUNED.values():
         tune(monkeypatch, profile)
         assert scores() == before
-    every = Profile(
-        9,
-        ("L0",),
-        9,
-        99,
-        DRThresholds(0.2, 0.1, 0.9, 0.1, 0.1, 1.0, 0.9),
-        DEFAULT.words,
-        ("x",),
-        ("y",),
+    every = replace(
+        DEFAULT,
+        k=9,
+        levels=("L0",),
+        stuck_after=9,
+        short_action=99,
+        thresholds=DRThresholds(0.2, 0.1, 0.9, 0.1, 0.1, 1.0, 0.9),
+        artifacts=("x",),
+        alternatives=("y",),
     )
     tune(
         monkeypatch,

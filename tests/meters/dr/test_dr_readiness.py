@@ -2,8 +2,9 @@
 
 import pytest
 from helpers.deliberations import outputs, transcript
+from msgspec.structs import replace
 
-from scoring.meters.dr import Outputs, Profile, Round, Words, score_transcript
+from scoring.meters.dr import Outputs, Round, Words, score_transcript
 from scoring.meters.dr.profile import DEFAULT
 from scoring.meters.dr.readiness import AddedWord, ReadinessMeter, rate_questions
 
@@ -253,7 +254,7 @@ class TestQuestions:
 
 
 def with_verb(verb: str) -> ReadinessMeter:
-    return ReadinessMeter(Profile(added=Words(verbs=(verb,))))
+    return ReadinessMeter(replace(DEFAULT, added=Words(verbs=(verb,))))
 
 
 class TestAddedWords:
@@ -265,7 +266,7 @@ class TestAddedWords:
         ownership=("on me",),
     )
 
-    METER = ReadinessMeter(Profile(added=WORDS))
+    METER = ReadinessMeter(replace(DEFAULT, added=WORDS))
 
     def test_add_to_the_lists_and_take_nothing_away(self) -> None:
         assert (

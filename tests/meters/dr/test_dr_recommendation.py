@@ -13,8 +13,10 @@ from helpers.deliberations import (
     outputs,
     transcript,
 )
+from msgspec.structs import replace
 
-from scoring.meters.dr import DRResult, DRThresholds, Profile, score_transcript
+from scoring.meters.dr import DRResult, score_transcript
+from scoring.meters.dr.profile import DEFAULT
 
 QUESTION = "Which one?"
 Rest = tuple[list[str], list[str]]
@@ -28,7 +30,7 @@ def scored(*rounds: tuple[list[str], Rest], k: int = 2) -> DRResult:
     """Score rounds of claims, and of actions and questions."""
     return score_transcript(
         transcript(*(outputs(claims, *rest) for claims, rest in rounds)),
-        profile=Profile(k),
+        profile=replace(DEFAULT, k=k),
     )
 
 
@@ -230,7 +232,8 @@ class TestComposite:
     ) -> dict[str, Any]:
         rounds = [outputs(["east"], summary=s) for s in summaries[:-1]]
         given = transcript(*rounds, outputs(["east"], last, summary=summaries[-1]))
-        profile = Profile(k, thresholds=DRThresholds(stability=stability))
+        thresholds = replace(DEFAULT.thresholds, stability=stability)
+        profile = replace(DEFAULT, k=k, thresholds=thresholds)
         found: dict[str, Any] = score_transcript(
             given, profile=profile, embed=embed
         ).payload()["composite"]

@@ -2,9 +2,11 @@
 
 import pytest
 from helpers.deliberations import BLOCKED, OWNED, outputs, transcript
+from msgspec.structs import replace
 
 from rubric import released_profile
 from scoring.meters.dr import Profile, score_transcript
+from scoring.meters.dr.profile import DEFAULT
 from scoring.meters.dr.readiness import ReadinessMeter
 from scoring.meters.dr.recommendation import HINTS
 
@@ -79,7 +81,8 @@ class TestNext:
         self, rounds: list[tuple[list[str], list[str]]], k: int, hint: str, follows: str
     ) -> None:
         payload = score_transcript(
-            transcript(*(outputs(*given) for given in rounds)), profile=Profile(k)
+            transcript(*(outputs(*given) for given in rounds)),
+            profile=replace(DEFAULT, k=k),
         ).payload()
         assert payload["hint"] == hint
         assert payload["stop_recommendation"]["rationale"].endswith(follows)
