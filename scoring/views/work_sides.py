@@ -203,9 +203,7 @@ def sides_of_commit(sha: str, time: int, rows: WorkRows) -> Sides:
     left_out: Counter[str] = Counter()
     for row in rows:
         unit = row.unit
-        began = unit.ended
-        if unit.counted and unit.counted.began is not None:
-            began = unit.counted.began
+        began = unit.began or unit.ended
         if began is None or unit.ended is None:
             left_out["without a known time"] += 1
         elif unit.commit == sha or began <= moment <= unit.ended:

@@ -890,7 +890,7 @@ def refused_bundle(here: Here, count: int, size: int) -> str:
     return refusal(lambda: check_out(bundle, here.folder / "out", 300_000, 1 << 40))
 
 
-@reaches("scoring.evidence.git.checkout._LONGEST_ENTRY")
+@reaches("scoring.evidence.git.objects._LONGEST_ENTRY")
 def _(here: Here) -> str:
     repo = Repo(here.folder / "repo")
     oid = bytes.fromhex(repo.write("blob", b"x").strip())
