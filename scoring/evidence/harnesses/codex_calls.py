@@ -11,7 +11,6 @@ from itertools import islice
 from typing import Any, NamedTuple
 
 from scoring.evidence.commands.objective_flags import command_flags
-from scoring.evidence.transcripts.events import Call, CallResult
 
 from .codex_lines import (
     OF_PROGRAM,
@@ -77,13 +76,6 @@ class CodexCalls(EventReader):
     def id_of(self, call: object) -> str:
         """Return the id of a call as it is written, even if a secret in it is hidden, or ""."""
         return only_text(call)
-
-    def counts(self, event: Call | CallResult) -> bool:
-        """Return whether a call or a result counts: not where the user refused the call.
-
-        Where the user refused a call without an id, nothing without an id counts.
-        """
-        return event.id not in self.refused_calls
 
     def take_call(self, payload: CodexPayload) -> None:
         """Take a call of a function or of the local shell."""
