@@ -4,17 +4,16 @@ import os
 import zlib
 from collections.abc import Iterator
 from contextlib import suppress
-from itertools import islice
+from itertools import chain, islice
 from pathlib import Path
 from typing import NamedTuple
 
 from scoring.frozen import Frozen
 from scoring.store import Store, last_change
 
-from .plain_files import folders_of_objects
+from .plain_files import folders_of_objects, folders_with_objects
 
 _MOST_FILES = 50_000  # loose objects and packs, after which nothing is kept
-_LENGTH_OF_FOLDER = 2  # of the names of folders with loose objects
 _CHANGES_OBJECTS = ("shallow", "info/grafts", "refs/replace")
 _ENDINGS_OF_PACKS = (".pack", ".idx")
 _START_LENGTH = 64  # bytes of a loose object that are read, to see what it is
@@ -75,9 +74,10 @@ def object_stamps(
     key = b"%b\0objects for %d" % (bytes(repository), os.geteuid())
     paths: dict[str, str] = {}
     newest = 0
-    for folder, endings in _object_folders(repository / "objects"):
+    own_and_borrowed = folders_of_objects(repository / "objects")
+    for folder in chain.from_iterable(map(folders_with_objects, own_and_borrowed)):
         left = _MOST_FILES + 1 - len(paths)
-        paths.update(islice(_files_in(folder, endings), left))
+        paths.update(islice(_files_in(folder), left))
         if len(paths) > _MOST_FILES:
             return None
         # Git renews the times of a file whenever it would write what the file has.
@@ -114,22 +114,12 @@ def may_change(repository: Path) -> bool:
     return any((repository / name).exists() for name in _CHANGES_OBJECTS)
 
 
-def _object_folders(objects: Path) -> Iterator[tuple[str, str | tuple[str, ...]]]:
-    """Yield the folders with loose objects or packs, each with the endings of its files' names.
+def _files_in(folder: str) -> Iterator[_ObjectFile]:
+    """Yield the loose objects, or the packs with their indices, in a folder.
 
-    Those of the repositories from which objects are borrowed are among them.
+    Temporary files are left out.
     """
-    for folder in folders_of_objects(objects):
-        with suppress(OSError):
-            for name in os.listdir(folder):
-                if len(name) == _LENGTH_OF_FOLDER:
-                    yield f"{folder}/{name}", ""
-                elif name == "pack":
-                    yield f"{folder}/{name}", _ENDINGS_OF_PACKS
-
-
-def _files_in(folder: str, endings: str | tuple[str, ...]) -> Iterator[_ObjectFile]:
-    """Yield the files in a folder with one of some endings. Temporary files are left out."""
+    endings = _ENDINGS_OF_PACKS if folder.endswith("/pack") else ""
     with suppress(OSError), os.scandir(folder) as entries:
         for entry in entries:
             is_temporary = entry.name.startswith("tmp_")

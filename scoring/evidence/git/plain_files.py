@@ -134,15 +134,19 @@ def _refuse_pipes_among_objects(objects: Path) -> None:
         GitError: a pipe or device is in place of a file, or ``info/alternates`` is too large.
     """
     refuse_pipe(objects / "info/alternates", _ALTERNATES_LIMIT)
+    for folder in folders_with_objects(objects):
+        with suppress(OSError), os.scandir(folder) as entries:
+            for entry in entries:
+                if not entry.is_file(follow_symlinks=False):
+                    refuse_pipe(Path(entry.path))
+
+
+def folders_with_objects(objects: Path) -> Iterator[str]:
+    """Yield the paths of those folders in a folder of objects that hold loose objects or packs."""
     with suppress(OSError):
-        names = os.listdir(objects)
-        for name in names:
-            if not _FOLDER_OF_OBJECTS.fullmatch(name):
-                continue
-            with suppress(OSError), os.scandir(objects / name) as entries:
-                for entry in entries:
-                    if not entry.is_file(follow_symlinks=False):
-                        refuse_pipe(Path(entry.path))
+        for name in os.listdir(objects):
+            if _FOLDER_OF_OBJECTS.fullmatch(name):
+                yield f"{objects}/{name}"
 
 
 def refuse_pipes_below(folder: Path) -> None:
