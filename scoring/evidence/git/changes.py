@@ -1,12 +1,12 @@
 """Which files changed between two commits."""
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import closing, suppress
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import closing
 from typing import NamedTuple, TypeAlias, TypeVar
 
 from scoring.errors import GitError, TooLargeError
 
-from .limits import MOST_FAILURES, Reply, ask_in_batches
+from .limits import MOST_FAILURES
 from .repository import GitRepository
 from .starter import as_lines, as_text, time_limit
 
@@ -201,33 +201,6 @@ def compare(
             if report is not None:
                 report(pair, problem)
         yield answer
-
-
-def ask_about_commits(
-    repository: GitRepository,
-    ask: Callable[[Sequence[str]], Mapping[str, Reply] | None],
-    shas: Sequence[str],
-    most_failures: int = MOST_FAILURES,
-) -> dict[str, Reply]:
-    """Return the answers about commits, by SHA. A commit that has none is left out.
-
-    Where git cannot answer about all of them in one batch, it is asked in smaller batches, and only
-    about those that it can compare with their parents.
-
-    Args:
-        repository: an open repository.
-        ask: answers about a batch of commits, or returns None or raises GitError when it fails.
-        shas: the commits.
-        most_failures: failures of single commits after which all further ones stay unanswered.
-    """
-    with suppress(GitError):
-        answers = ask(shas)
-        if answers is not None:
-            return dict(answers)
-
-    pairs = [CommitPair(sha, "") for sha in shas]
-    comparable = [pair.commit for pair in changes(repository, pairs)]
-    return ask_in_batches(ask, comparable, repository.time, most_failures)
 
 
 def _is_for_size(problem: GitError) -> bool:

@@ -2,34 +2,26 @@
 
 import re
 from bisect import bisect_left, bisect_right
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from functools import cached_property
 from itertools import accumulate
 from operator import itemgetter, neg
 from typing import NamedTuple
 
 from .agents import NO_AGENTS, CommitAgents, Identity, agents_of
-from .changes import CommitPair, ask_about_commits, changes, net_changes
+from .changes import CommitPair, changes, compare, net_changes
 from .checkpoints import checkpoint_ids
 from .history import TrunkHistory
 from .holders import REF_PREFIX, Holder, commits_held, own_changes
 from .patches import FileLine, hashes_added
-from .starter import as_lines, as_text
+from .starter import as_text
 from .walk import Commit
 
-_NUMSTAT = (
-    "diff-tree",
-    "--stdin",
-    "--root",
-    "-r",
-    "-M",
-    "--numstat",
-    "--diff-merges=first-parent",
-)
+_NUMSTAT = ("-r", "--root", "--always", "-M", "--numstat")
 LIST_FILES = ("ls-tree", "-r", "-z", "--full-tree")
 """What lists the files of a commit."""
 
-_SHA = re.compile(r"[0-9a-f]{40}(?:[0-9a-f]{24})?")
+_SHA = re.compile(rb"[0-9a-f]{40}(?:[0-9a-f]{24})?")
 
 # A branch on which a recording tool keeps its own data.
 _RECORDING_BRANCH = re.compile("refs/(?:heads|remotes/.*)/entire/")
@@ -304,17 +296,17 @@ class CommitHistory(TrunkHistory):
 
         Commits that git cannot compare are left out.
         """
+        pairs = [
+            CommitPair.with_first_parent(sha, commit.parents)
+            for sha, commit in self._commits(dict.fromkeys(shas)).items()
+        ]
+        compared = compare(self.repository, pairs, _NUMSTAT, _parse_numstat)
 
-        def ask(batch: Sequence[str]) -> Mapping[str, ChangeSize] | None:
-            answer = self.repository.ask(*_NUMSTAT, stdin=as_lines(batch))
-            if answer.returncode:
-                return None
-
-            unchanged = dict.fromkeys(batch, ChangeSize())
-            return unchanged | _parse_numstat(as_text(answer.stdout))
-
-        wanted = list(dict.fromkeys(shas))
-        return ask_about_commits(self.repository, ask, wanted)
+        sizes = {}
+        for pair, size in zip(pairs, compared, strict=True):
+            if size is not None:
+                sizes[pair.commit] = size
+        return sizes
 
     def files(self, commits: Iterable[WrittenCommit]) -> dict[str, frozenset[str]]:
         """Return the paths that commits changed against their first parents, by SHA.
@@ -362,20 +354,23 @@ class CommitHistory(TrunkHistory):
         return [url for _, url in self.repository.remotes]
 
 
-def _parse_numstat(output: str) -> dict[str, ChangeSize]:
-    """Read what ``git diff-tree --numstat`` prints, by the commits that change something."""
-    sizes: dict[str, ChangeSize] = {}
+def _parse_numstat(lines: Iterable[bytes]) -> Iterator[tuple[str, ChangeSize]]:
+    """Yield each header, which is a commit, and the sum of the files under it."""
     sha = ""
-    for line in output.split("\n"):
+    size = ChangeSize()
+    for line in lines:
         if _SHA.fullmatch(line):
-            sha = line
-        elif line:
+            if sha:
+                yield sha, size
+            sha = line.decode()
+            size = ChangeSize()
+        else:
             # Of a binary file git counts no lines.
-            added, removed, _ = line.replace("-\t-\t", "0\t0\t", 1).split("\t", 2)
-            files, added_before, removed_before = sizes.get(sha, ChangeSize())
-            sizes[sha] = ChangeSize(
-                files + 1,
-                added_before + int(added),
-                removed_before + int(removed),
+            added, removed, _ = line.replace(b"-\t-\t", b"0\t0\t", 1).split(b"\t", 2)
+            size = ChangeSize(
+                files=size.files + 1,
+                added=size.added + int(added),
+                removed=size.removed + int(removed),
             )
-    return sizes
+    if sha:
+        yield sha, size

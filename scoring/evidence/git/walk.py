@@ -2,12 +2,15 @@
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from itertools import islice
 from pathlib import Path
 from typing import NamedTuple
 
+from scoring.errors import GitError
+
 from .agents import Identity
-from .changes import ask_about_commits
+from .changes import CommitPair, changes
 from .graph import Parents
 from .limits import MOST_FAILURES, GitTime, ask_in_batches
 from .repository import GitRepository
@@ -274,7 +277,7 @@ def shown_commits(
     # one text for each, as many commits change the same file
     names: dict[str, str] = {}
 
-    def ask(batch: Sequence[str]) -> Mapping[str, ShownCommit] | None:
+    def ask(batch: Sequence[str]) -> dict[str, ShownCommit] | None:
         answer = repository.ask(*_SHOW_FILES, stdin=as_lines(batch))
         if answer.returncode:
             return None
@@ -291,7 +294,14 @@ def shown_commits(
     if not wanted:
         return {}
 
-    shown = ask_about_commits(repository, ask, wanted, most_failures=len(wanted))
+    shown = None
+    with suppress(GitError):
+        shown = ask(wanted)
+    if shown is None:
+        # Git ends at a commit that it cannot compare with its parents, so leave these out.
+        pairs = [CommitPair(sha, "") for sha in wanted]
+        comparable = [pair.commit for pair in changes(repository, pairs)]
+        shown = ask_in_batches(ask, comparable, repository.time, len(wanted))
 
     without_files = [sha for sha in wanted if sha not in shown]
     commits = named_commits(repository, without_files, most_failures=len(wanted))
