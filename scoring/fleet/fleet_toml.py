@@ -49,21 +49,16 @@ class Source(NamedTuple):
     Attributes:
         paths: directories and globs of directories, absolute.
         urls: archives, and folders on other file systems.
-        transcripts: folders of transcripts. ``{name}`` in them means the repository's short name.
-        transcript_mode: ``auto`` or ``none``; None where ``transcripts`` or the repository's
-            settings decide.
-        trunk: the branch on which work lands; None where the repository's settings decide.
-        worktrees: globs of folders where work trees may have been.
-        test_commands: how commands begin that run tests.
+        transcripts: folders of transcripts, in which ``{name}`` means the repository's short name;
+            or ``auto`` or ``none`` alone. Empty where the repository's settings decide.
+        settings: further settings by their names, which win over those of a repository itself:
+            ``trunk``, ``worktrees``, ``test-commands``.
     """
 
     paths: Texts = ()
     urls: Texts = ()
     transcripts: Texts = ()
-    transcript_mode: str | None = None
-    trunk: str | None = None
-    worktrees: Texts = ()
-    test_commands: Texts = ()
+    settings: Mapping[str, Any] = {}
 
 
 class FleetConfig(NamedTuple):
@@ -285,11 +280,9 @@ def _source_of(table: Any, file: _FleetFile, name: str) -> Source:
                 f"{name}.url {shown(text)} is not a URL; give directories as path"
             )
 
-    if values.get("transcripts") in (("auto",), ("none",)):
-        values["transcript_mode"] = values.pop("transcripts")[0]
     return Source(
         paths=tuple(file.path(text) for text in paths),
         urls=tuple(file.with_variables(text) for text in urls),
-        test_commands=values.pop("test-commands", ()),
-        **values,
+        transcripts=values.pop("transcripts", ()),
+        settings=values,
     )

@@ -90,19 +90,19 @@ class Repository(NamedTuple):
     def options(self) -> PlainData:
         """Return what its source sets, as options of a command. It must be a directory."""
         assert self.repo_dir is not None
+        options = {
+            **self.source.settings,
+            "repo-dir": self.repo_dir,
+            "iter-log-dir": self.log,
+        }
+        if self.source.transcripts in (("auto",), ("none",)):
+            return {**options, "transcripts": self.source.transcripts[0]}
+
         folders = [
             self.repo_dir / expanded(text.replace("{name}", self.short))
             for text in self.source.transcripts
         ]
-        return {
-            "trunk": self.source.trunk,
-            "transcripts": self.source.transcript_mode,
-            "worktrees": self.source.worktrees,
-            "test-commands": self.source.test_commands,
-            "repo-dir": self.repo_dir,
-            "iter-log-dir": self.log,
-            "transcript-dir": tuple(folders),
-        }
+        return {**options, "transcript-dir": tuple(folders)}
 
 
 def repositories(config: FleetConfig) -> list[Repository]:

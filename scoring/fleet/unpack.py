@@ -94,11 +94,10 @@ def unpacked(repository: Repository, config: FleetConfig, folder: Path) -> Repos
     except TooLargeError as e:
         raise InputError(f"{repository.url}: {e}; nothing is read") from e
 
-    source = repository.source._replace(transcripts=(), transcript_mode="none")
+    transcripts = "none"
     if (top / TRANSCRIPTS).is_dir():
-        source = source._replace(
-            transcripts=(str(top / TRANSCRIPTS),), transcript_mode=None
-        )
+        transcripts = str(top / TRANSCRIPTS)
+    source = repository.source._replace(transcripts=(transcripts,))
 
     logs = [top / name for name in LOG_FOLDERS]
     for log in (*logs, work_tree / DEFAULT_LOG_DIR):
