@@ -1,11 +1,15 @@
 """Answers of git that never change are kept between runs, and used only where certain."""
 
+from collections.abc import Sequence
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
 import pytest
 from helpers.repos import Repo
 
+from scoring.evidence.git import line_history
+from scoring.evidence.git.changes import CommitPair
 from scoring.evidence.git.line_history import LineHistory
 from scoring.evidence.git.repository import GitRepository
 from scoring.outcomes.outcome import Counted
@@ -96,3 +100,25 @@ def test_that_is_damaged_is_as_if_it_were_not_there(repo: Repo, cache: Path) -> 
     keep(repo, cache)  # finds the damage, and removes it
     keep(repo, cache)
     assert kept(repo, cache) == KEPT
+
+
+def test_of_patches_in_memory_git_is_not_asked_again(
+    repo: Repo, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shas = [repo.commit({"a": str(number)}) for number in range(4)]
+    pairs = [CommitPair(*pair) for pair in pairwise(reversed(shas))]
+    history = lines_of(repo, None)
+    first = list(history.patches(pairs[:2]))
+
+    asked: list[CommitPair] = []
+    compare = line_history.compare
+
+    def noting(
+        repository: GitRepository, more: Sequence[CommitPair], *rest: Any
+    ) -> Any:
+        asked.extend(more)
+        return compare(repository, more, *rest)
+
+    monkeypatch.setattr(line_history, "compare", noting)
+    assert list(history.patches(pairs))[:2] == first
+    assert asked == pairs[2:]

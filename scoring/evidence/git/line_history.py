@@ -254,18 +254,21 @@ class LineHistory:
 
         They come from memory, from the store, or else from git.
         """
-        if all(pair in self._recent for pair in pairs):
-            yield from [self._recent[pair] for pair in pairs]
+        patches: dict[CommitPair, Patch | None] = {
+            pair: self._recent[pair] for pair in pairs if pair in self._recent
+        }
+        others = [pair for pair in dict.fromkeys(pairs) if pair not in patches]
+        if not others:
+            yield from map(patches.get, pairs)
             return
 
-        keys = {pair: self._key(" ".join(pair).encode()) for pair in pairs}
+        keys = {pair: self._key(" ".join(pair).encode()) for pair in others}
         with Store(self._cache_dir) as store:
             rows = store.get_many("lines", keys.values(), self._stamp)
             missing = [pair for pair, key in keys.items() if key not in rows]
             fresh = self._read(missing, _OPTIONS_WITH_LINES)
 
             times_left = Counter(pairs)
-            patches: dict[CommitPair, Patch | None] = {}
             may_keep = _MOST_KEPT_OF_CHUNK
             for pair in pairs:
                 if pair not in patches:
