@@ -8,10 +8,10 @@ import contextlib
 import re
 from array import array
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
 from hashlib import blake2b
-from itertools import islice
+from itertools import islice, repeat
 from typing import Final
 from zlib import crc32
 
@@ -77,6 +77,13 @@ def line_key(line: bytes) -> int:
     return _key_of_short(line)
 
 
+def line_keys(lines: Sequence[bytes]) -> list[int]:
+    """Return the keys of some lines, in their order, as :func:`line_key` says."""
+    # where a call in Python for each line would take longer than the rest
+    are_short = max(map(len, lines), default=0) <= _MOST_HELD
+    return list(map(_key_of_short if are_short else line_key, lines))
+
+
 def _key_of(line: bytes) -> int:
     """Compute the key of a line, as :func:`line_key` says."""
     text = bare_text(line)
@@ -90,9 +97,9 @@ def _key_of(line: bytes) -> int:
 _key_of_short = lru_cache(1 << 15)(_key_of)  # agents write many lines again
 
 
-def tells(key: int) -> bool:
-    """Return whether the line of a key is significant."""
-    return key >= _LEAST_TELLING
+def _telling(keys: Iterable[int]) -> Iterator[int]:
+    """Return the keys of significant lines."""
+    return filter(_LEAST_TELLING.__le__, keys)
 
 
 # What a commit does to files
@@ -155,12 +162,12 @@ class FilePatch(msgspec.Struct, array_like=True):
     def added(self) -> Iterator[int]:
         """Yield the keys of the significant lines that are added."""
         for hunk in self.hunks:
-            yield from filter(tells, hunk.added)
+            yield from _telling(hunk.added)
 
     def removed(self) -> Iterator[int]:
         """Yield the keys of the significant lines that are removed."""
         for hunk in self.hunks:
-            yield from filter(tells, hunk.removed)
+            yield from _telling(hunk.removed)
 
 
 Patch = list[FilePatch]
@@ -182,9 +189,9 @@ def lines_changed(patch: Patch, *, removed: bool = False) -> Counter[FileLine]:
     lines = Counter[FileLine]()
     for file in patch:
         if removed:
-            lines.update((file.old_path, key) for key in file.removed())
+            lines.update(zip(repeat(file.old_path), file.removed(), strict=False))
         else:
-            lines.update((file.path, key) for key in file.added())
+            lines.update(zip(repeat(file.path), file.added(), strict=False))
     return lines
 
 
@@ -302,7 +309,7 @@ def _lines_of_hunk(
 
 def _packed(lines: Iterable[bytes]) -> bytes:
     """Return the keys, eight bytes each, of lines that begin with their sign."""
-    return array("Q", [line_key(line[1:]) for line in lines]).tobytes()
+    return array("Q", line_keys([line[1:] for line in lines])).tobytes()
 
 
 def _file_of(line: bytes) -> FilePatch:

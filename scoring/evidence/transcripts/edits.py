@@ -11,7 +11,7 @@ from itertools import islice
 from typing import Final, NamedTuple, TypeAlias
 from zlib import crc32
 
-from scoring.evidence.git.patches import line_hash
+from scoring.evidence.git.patches import line_keys
 
 from .events import TEXT_LIMIT, Hashes
 
@@ -24,7 +24,14 @@ PATHS_OF_A_CALL = 240
 AddedLines: TypeAlias = Mapping[str, Hashes]
 """The lines that an edit adds, and those that it takes away as negative hashes, by path."""
 
-_WORD = re.compile(r"[^\W_]{4,}")
+_SHORTEST_WORD = 4
+_WORD = re.compile(rf"[^\W_]{{{_SHORTEST_WORD},}}")
+_WITHOUT_MARKS = bytes(
+    byte if chr(byte).isascii() and chr(byte).isalnum() else ord(" ")
+    for byte in range(256)
+)
+"""Makes each byte but ASCII letters and digits a blank."""
+
 _MOST_WORDS = 64
 """How many words of a text are kept: those with the least hashes, so that two texts keep the same
 ones of the words that they share."""
@@ -125,30 +132,45 @@ def apply_change(lines: Counter[int], change: Iterable[int]) -> None:
     """
     for line in change:
         if line > 0:
-            lines[line] += 1
-        elif lines[-line]:
+            lines[line] = lines.get(line, 0) + 1
+        elif lines.get(-line):
             lines[-line] -= 1
 
 
 def _difference(old: Counter[int], new: Counter[int]) -> Hashes:
     """Return the hashes of which ``new`` has fewer, as negative numbers, then those it adds."""
-    removed = [-line for line in (old - new).elements()]
-    return (*removed, *(new - old).elements())
+    return (*_surplus(old, new, -1), *_surplus(new, old, 1))
+
+
+def _surplus(lines: Counter[int], others: Counter[int], sign: int) -> list[int]:
+    """Return the hashes of which ``lines`` has more than ``others``, each times ``sign``."""
+    if not others:
+        return [sign * line for line in lines.elements()]
+
+    surplus = []
+    for line, count in lines.items():
+        # a lookup of what a Counter lacks is slow
+        more = count - others.get(line, 0)
+        if more > 0:
+            surplus += [sign * line] * more
+    return surplus
 
 
 def _hashes_of(text: str) -> list[int]:
     """Return the hashes of the significant lines of a text, and of some of its words."""
-    hashes = [line_hash(line) for line in text.encode("utf-8", "replace").split(b"\n")]
+    keys = line_keys(text.encode("utf-8", "replace").split(b"\n"))
+    hashes = [key >> 32 for key in keys]
     words = sorted(word_hashes(text))
     return [*filter(None, hashes), *words[:_MOST_WORDS]]
 
 
 def word_hashes(text: str) -> set[int]:
     """Return the hashes of the words in a text that have at least four letters or digits."""
-    return {
-        WORD_HASH + crc32(word.encode("utf-8", "replace"))
-        for word in _WORD.findall(text)
-    }
+    if not text.isascii():
+        words = {word.encode("utf-8", "replace") for word in _WORD.findall(text)}
+    else:  # to split takes a fifth of the time
+        words = set(text.encode().translate(_WITHOUT_MARKS).split())
+    return {WORD_HASH + crc32(word) for word in words if len(word) >= _SHORTEST_WORD}
 
 
 def is_word(line_or_word: int) -> bool:
