@@ -34,6 +34,12 @@ Warn = Callable[[str], None]
 """Takes a warning: one line for people about what was skipped or may be read unexpectedly."""
 
 
+class TakesLong(str):
+    """A warning that something takes long. All of it is read, so the answers can be kept."""
+
+    __slots__ = ()
+
+
 def silent(_: object) -> None:
     """Drop a warning, or the error of a broken entry."""
 

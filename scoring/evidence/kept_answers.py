@@ -16,6 +16,7 @@ from typing import Self
 
 from msgspec.structs import replace
 
+from scoring.errors import TakesLong
 from scoring.frozen import Frozen
 from scoring.store import Store, Value, is_settled, last_change
 
@@ -213,7 +214,8 @@ class AnswerStore:
     """The answers about one log from one set of sources, in the store. A context manager.
 
     Make one before anything is read: what has changed since then is not kept. Once there was a
-    warning no answer is kept either, so that the next command warns too.
+    warning no answer is kept either, so that the next command warns too. A warning that something
+    takes long does not count: what was read is whole.
 
     Attributes:
         sources: the sources to read evidence from, so that warnings are noted here.
@@ -226,8 +228,8 @@ class AnswerStore:
             sources: where evidence comes from.
             log_dir: the folder of the entries.
         """
-        self._warnings: list[str] = []
-        self.sources = sources.noting(self._warnings.append)
+        self._has_warned = False
+        self.sources = sources.noting(self._note)
         self._store = Store(sources.cache_dir, sources.reading.get("keep", True))
         self._key = _key_of(sources, log_dir) if sources.cache_dir else b""
         self._begun = time.time_ns()
@@ -239,6 +241,11 @@ class AnswerStore:
 
     def __exit__(self, *_: object) -> None:
         self._store.close()
+
+    def _note(self, warning: str) -> None:
+        """Note a warning after which no answer is kept."""
+        if not isinstance(warning, TakesLong):
+            self._has_warned = True
 
     def get_all(
         self, names: Collection[object], value_type: type[Value]
@@ -331,7 +338,7 @@ class AnswerStore:
     @property
     def may_keep(self) -> bool:
         """Whether :meth:`put` keeps anything."""
-        return self._state is not None and not self._warnings
+        return self._state is not None and not self._has_warned
 
     def put(self, name: object, value: object) -> None:
         """Keep a value under the number of an iteration or another name.

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from msgspec.structs import replace
 
-from scoring.errors import LogError, Warn, silent
+from scoring.errors import LogError, TakesLong, Warn, silent
 from scoring.frozen import Frozen
 from scoring.log.settings import Settings
 
@@ -249,7 +249,8 @@ class Sources(Frozen):
             refuse if self.trusted else self.warn,
         )
         if len(records) > _MANY_ENTRIES:
-            self.warn(f"{iter_log_dir}: {len(records):,} entries, which may take long")
+            text = f"{iter_log_dir}: {len(records):,} entries, which may take long"
+            self.warn(TakesLong(text))
         if self.trusted:
             return records.without_other_names()
         return records

@@ -8,8 +8,12 @@ import pytest
 from helpers.landings import clone, started
 from helpers.repos import Repo
 
+from scoring.errors import TakesLong
+from scoring.evidence.git import limits
 from scoring.evidence.git.kept_objects import object_stamps
-from scoring.evidence.kept_answers import Watched
+from scoring.evidence.git.limits import GitTime
+from scoring.evidence.kept_answers import AnswerStore, Watched
+from scoring.evidence.rules import ATTRIBUTED, Options, Sources
 
 Change = Callable[[Repo], object]
 
@@ -125,3 +129,33 @@ def test_a_pack_that_git_finds_an_object_in_changes_no_answer(tmp_path: Path) ->
     os.utime(pack, (1, 1))
 
     assert state(repo) == before
+
+
+@pytest.mark.parametrize(
+    ("warning", "may_keep"),
+    [(TakesLong("git takes long"), True), ("a transcript was skipped", False)],
+    ids=["takes-long", "something-is-missing"],
+)
+def test_a_warning_that_something_takes_long_lets_answers_be_kept(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, warning: str, may_keep: bool
+) -> None:
+    monkeypatch.setattr("scoring.evidence.kept_answers.is_settled", lambda *_: True)
+    repo = started(tmp_path)
+    options: Options = {"cache_dir": tmp_path / "cache"}
+    sources = Sources.under(ATTRIBUTED, repo.path, options=options)
+    watched = Watched(log=str(repo.path / "log"), repository=str(repo.path / ".git"))
+
+    with AnswerStore(sources, repo.path / "log") as answers:
+        answers.sources.warn(warning)
+        answers.watch(watched)
+        assert answers.may_keep is may_keep
+
+
+def test_that_git_takes_long_is_such_a_warning(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(limits, "SECONDS_WITHOUT_WORD", 0)
+    warnings: list[str] = []
+    git_time = GitTime()
+    git_time.warn = warnings.append
+    with git_time.waiting():
+        pass
+    assert list(map(type, warnings)) == [TakesLong]

@@ -9,7 +9,14 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TypeVar
 
-from scoring.errors import GaveUpError, GitError, TooLargeError, Warn, silent
+from scoring.errors import (
+    GaveUpError,
+    GitError,
+    TakesLong,
+    TooLargeError,
+    Warn,
+    silent,
+)
 
 TIME_LIMIT = 600
 """The most seconds of processor time that one git may take, also after da-score has ended."""
@@ -129,10 +136,11 @@ class GitTime:
             self._is_waiting = False
             self._waited += time.monotonic() - start
         if not said and self._waited > SECONDS_WITHOUT_WORD:
-            self.warn(
+            text = (
                 f"git has taken more than {SECONDS_WITHOUT_WORD} seconds for this history;"
                 " commits with very many or very large files can be why"
             )
+            self.warn(TakesLong(text))
 
     @contextmanager
     def lost_unless_answered(self) -> Iterator[None]:

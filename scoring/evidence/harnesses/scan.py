@@ -10,7 +10,7 @@ from pathlib import Path
 from sys import intern
 from typing import ClassVar, Self, Unpack
 
-from scoring.errors import silent
+from scoring.errors import TakesLong, silent
 from scoring.evidence.commands.testruns import TestTools
 from scoring.evidence.git.repository import GitRepository
 from scoring.evidence.table_digest import digest_of_tables
@@ -270,10 +270,11 @@ class Scan(ABC):
         seconds = sum(seconds_of.values())
         if seconds > free_seconds:
             slowest = max(seconds_of, key=seconds_of.__getitem__)
-            self._warn(
+            text = (
                 f"transcripts took {seconds:.0f} seconds to read,"
                 f" {seconds_of[slowest]:.0f} of them {slowest}"
             )
+            self._warn(TakesLong(text))
 
     def _note(self, transcript: TranscriptFile, store: Store) -> None:
         """Note a transcript to read, with its events where the store has them.
