@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from helpers.repos import Repo
 
-from scoring.evidence.git import line_history
+from scoring.evidence.git import changes, line_history
 from scoring.evidence.git.changes import CommitPair
 from scoring.evidence.git.line_history import LineHistory
 from scoring.evidence.git.repository import GitRepository
@@ -111,13 +111,12 @@ def test_of_patches_in_memory_git_is_not_asked_again(
     first = list(history.patches(pairs[:2]))
 
     asked: list[CommitPair] = []
-    compare = line_history.compare
 
     def noting(
         repository: GitRepository, more: Sequence[CommitPair], *rest: Any
     ) -> Any:
         asked.extend(more)
-        return compare(repository, more, *rest)
+        return changes.compare(repository, more, *rest)
 
     monkeypatch.setattr(line_history, "compare", noting)
     assert list(history.patches(pairs))[:2] == first
