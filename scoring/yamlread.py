@@ -83,6 +83,11 @@ class Reader:
         self._most = most
         self._last_step = self._steps + most
 
+    @property
+    def path(self) -> str:
+        """The path of the field that is being taken, such as ``verifiers.0.status``."""
+        return ".".join(map(str, self._path))
+
     # Scalars
 
     def string(self, node: Node) -> str:
@@ -209,18 +214,20 @@ class Reader:
         self,
         node: Node,
         fields: Mapping[str, Take],
+        others: Take | None = None,
         merged_into: set[str] | None = None,
     ) -> PlainData:
         """Return the values of the fields that a mapping gives.
 
-        Keys that are not fields are ignored. Null in place of the mapping gives no fields; a
-        field that is null is given, with what its ``Take`` makes of null. Merge keys (``<<``)
-        fill in the fields that the mapping itself does not give; of several sources the first
-        that gives a field wins.
+        Keys that are not fields are ignored, unless ``others`` takes them. Null in place of the
+        mapping gives no fields; a field that is null is given, with what its ``Take`` makes of
+        null. Merge keys (``<<``) fill in the fields that the mapping itself does not give; of
+        several sources the first that gives a field wins.
 
         Args:
             node: the mapping.
             fields: how each field takes its node, by name.
+            others: how keys that are not fields take their nodes; None ignores them.
             merged_into: the names that the mapping has into which this one is merged, to which
                 the names of this one are added.
         """
@@ -248,12 +255,13 @@ class Reader:
                     continue
 
                 names.add(name)
-                if name in fields:
+                take = fields.get(name, others)
+                if take is not None:
                     self._path.append(name)
                     if self._lines is not None:
-                        self._lines[".".join(map(str, self._path))] = key.line
+                        self._lines[self.path] = key.line
                     try:
-                        values[name] = fields[name](self, value)
+                        values[name] = take(self, value)
                     finally:  # a list may go on after an item that does not fit
                         self._path.pop()
 
@@ -262,7 +270,7 @@ class Reader:
                     raise YamlError(
                         f"line {source.line}: a merge key takes a mapping or a list of mappings"
                     )
-                values |= self.struct(source, fields, names)
+                values |= self.struct(source, fields, others, names)
             return values
         finally:
             self._leave(node)

@@ -1,9 +1,10 @@
 """Checks entries against ``ENTRIES`` of :mod:`scoring.log.parse`, and prints it as JSON Schema."""
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
+from contextlib import suppress
 from difflib import get_close_matches
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, NamedTuple
 
 from scoring.errors import YamlError
 from scoring.frozen import PlainData
@@ -14,15 +15,15 @@ from scoring.yamlnodes import (
     Node,
     Scalar,
     Sequence,
-    is_merge,
     target_of,
 )
-from scoring.yamlread import Reader
+from scoring.yamlread import Reader, Take
 
 from .model import SCHEMA_FLAT, SCHEMA_NESTED
 from .parse import (
     BLOCKS,
     ENTRIES,
+    MOST_IN_ENTRY,
     NESTED_IMPL,
     UNREAD_FIELDS,
     EntryBlock,
@@ -31,17 +32,10 @@ from .parse import (
     ScalarField,
 )
 
-_Item = TypeVar("_Item")
-
-_MOST_VALUES = 20_000
-"""How many values of one entry are checked: aliases can make many out of few."""
-
 _LONGEST_MISSPELT = 200  # characters of a key for which similar ones are looked up
 
 _SIMILAR = 0.75
 """How similar a key must be to a field, from 0 to 1, to be taken for a slip."""
-
-_READER = Reader()
 
 NOT_READ = {
     (
@@ -191,9 +185,12 @@ def faults_of(
     if version not in ENTRIES:
         return []
 
-    whole = _Value(root, root.line)
-    faults = _EntryCheck(version, strict).value(whole, ENTRIES[version], "")
-    return sorted(faults, key=lambda fault: (fault.line or 0, fault.path))
+    check = _EntryCheck(version, strict)
+    reader = Reader(lines=check.lines)
+    reader.allow(MOST_IN_ENTRY)
+    with suppress(YamlError):  # the parser says what it stops at
+        check.block(ENTRIES[version])(reader, document)
+    return sorted(check.faults, key=lambda fault: (fault.line or 0, fault.path))
 
 
 def _version_of(document: MappingNode) -> int | None:  # None: missing, or not a number
@@ -204,159 +201,125 @@ def _version_of(document: MappingNode) -> int | None:  # None: missing, or not a
     return fields.get("schema_version")
 
 
-class _Value(NamedTuple):
-    """A value in a mapping, and the line of its key."""
-
-    node: Node
-    line: int
-
-
 class _EntryCheck:
-    """The check of one entry, which stops after a number of values."""
+    """The check of one entry, while a reader takes its values.
+
+    Attributes:
+        faults: what was wrong so far.
+        lines: the lines that the reader notes.
+    """
 
     def __init__(self, version: int, strict: bool) -> None:
+        self.faults: list[EntryFault] = []
+        self.lines: dict[str, int] = {}
         self._version = version
         self._strict = strict
-        self._values_left = _MOST_VALUES
 
-    def value(
-        self, value: _Value, kind: ScalarField | EntryBlock, path: str
-    ) -> Iterator[EntryFault]:
-        """Yield what is wrong with a value.
-
-        Args:
-            value: the value.
-            kind: what it should be.
-            path: the field that it is in; "" for the entry as a whole.
-        """
-        if isinstance(kind, ScalarField):
-            yield from _faults_of_scalar(value, kind, path)
-        elif isinstance(value.node, MappingNode):
-            yield from self._block(value.node, value.line, kind, path)
-        else:
-            yield _misfit(value, path, "a mapping")
-
-    def _block(
-        self, node: MappingNode, line: int, block: EntryBlock, path: str
-    ) -> Iterator[EntryFault]:
-        """Yield what is wrong with a mapping: missing fields, wrong values, unknown keys."""
-        prefix = f"{path}." if path else ""
+    def block(self, block: EntryBlock) -> Take:
+        """Return how a mapping is checked: missing fields, wrong values, unknown keys."""
         unread = UNREAD_FIELDS.get(block.name, {})
-        values = self._values_of(node, {**unread, **block.fields}, {id(node)})
-        # the parser checks it
-        values.pop("schema_version", None)
-
-        for name, field in block.fields.items():
-            if field.required and name not in values and name != "schema_version":
-                yield EntryFault(prefix + name, line, f"{prefix}{name} is missing")
-
         fields = block.fields if self._strict else {**unread, **block.fields}
-        for name, value in values.items():
-            field_path = prefix + name
-            if name in fields:
-                yield from self._field(value, fields[name], field_path)
-            elif name in unread:
-                text = f"unknown key {shown(field_path)}: dot-agents writes it, da-score ignores it"
-                yield EntryFault(field_path, value.line, text)
-            elif (self._version, field_path) in NOT_READ:
-                text = f"{field_path} {NOT_READ[self._version, field_path]}"
-                yield EntryFault(field_path, value.line, text, is_error=False)
+        takes = {name: self._field(field) for name, field in fields.items()}
+        # the parser checks it
+        takes["schema_version"] = Reader.is_null
+
+        def take(reader: Reader, node: Node) -> None:
+            if not isinstance(target_of(node), MappingNode):
+                self._misfit(reader, node, "a mapping")
+                return
+
+            values = reader.struct(node, takes, self._unknown(unread))
+            for name, field in block.fields.items():
+                if field.required and not values.get(name) and name != "schema_version":
+                    path = f"{reader.path}.{name}".removeprefix(".")
+                    line = self.lines.get(reader.path, node.line)
+                    self.faults.append(EntryFault(path, line, f"{path} is missing"))
+
+        return take
+
+    def _field(self, field: Field) -> Take:
+        """Return how a field is checked, which returns whether the field is more than null."""
+        holds = field.holds
+        check = (
+            self.block(holds) if isinstance(holds, EntryBlock) else self._scalar(holds)
+        )
+
+        def take(reader: Reader, node: Node) -> bool:
+            if reader.is_null(node):
+                return False
+            if not field.is_list:
+                check(reader, node)
+            elif isinstance(target_of(node), Sequence):
+                reader.items(node, check)
             else:
-                suggestion = _suggestion(field_path, self._version)
-                text = f"unknown key {shown(field_path)}{suggestion}"
-                yield EntryFault(field_path, value.line, text)
+                self._misfit(reader, node, "a list")
+            return True
 
-    def _field(self, value: _Value, field: Field, path: str) -> Iterator[EntryFault]:
-        """Yield what is wrong with the value of a field, or with the items of a list."""
-        if not field.is_list:
-            yield from self.value(value, field.holds, path)
-            return
+        return take
 
-        if not isinstance(value.node, Sequence):
-            yield _misfit(value, path, "a list")
-            return
+    def _scalar(self, kind: ScalarField) -> Take:
+        """Return how a single value is checked.
 
-        items = [item for item in value.node.items if not _READER.is_null(item)]
-        for index, item in enumerate(self._limited(items)):
-            yield from self.value(
-                _Value(target_of(item), item.line), field.holds, f"{path}.{index}"
-            )
+        One that cannot be read is an error, and one that reads otherwise a warning.
+        """
 
-    def _values_of(
-        self, node: MappingNode, fields: Fields, merging: set[int]
-    ) -> dict[str, _Value]:
-        """Return the values of a mapping, and of those that it merges, without nulls in fields.
+        def take(reader: Reader, node: Node) -> None:
+            scalar: Any = target_of(node)
+            try:
+                read = kind.take(reader, node)  # no kind takes a list or a mapping
+                tag, plain_value = scalar.resolved()
+            except YamlError:
+                self._misfit(reader, node, kind.wanted)
+                return
+
+            problem = ""
+            if kind.tags and tag not in (*kind.tags, NULL):
+                problem = f"is not {kind.wanted}, and is read as {shown(read)}"
+            elif plain_value is True and read is False:
+                problem = "is read as false by rubrics before 3.1.0; write true"
+            elif isinstance(read, str):
+                words = _WORDS.get(numberless_path(reader.path), ())
+                if words and read and lower(trim(read)) not in words:
+                    problem = (
+                        f"is not one of {', '.join(words)}, and counts for nothing"
+                    )
+            if problem:
+                text = f"{reader.path}: {_words_for(scalar)} {problem}"
+                self._add(reader, node, text, is_error=False)
+
+        return take
+
+    def _unknown(self, unread: Fields) -> Take:
+        """Return how the value of an unknown key is checked.
 
         Args:
-            node: the mapping.
-            fields: the fields that it may have.
-            merging: the ids of the mappings that are being merged, this one included.
+            unread: the keys that dot-agents writes there, though nothing reads them.
         """
-        values: dict[str, _Value] = {}
-        sources: list[Node] = []
 
-        for key, value in self._limited(node.pairs):
-            name = target_of(key)
-            target = target_of(value)
-            if not isinstance(name, Scalar):
-                continue
+        def take(reader: Reader, node: Node) -> None:
+            path = reader.path
+            if path.rpartition(".")[2] in unread:
+                text = f"unknown key {shown(path)}: dot-agents writes it, da-score ignores it"
+                self._add(reader, node, text)
+            elif (self._version, path) in NOT_READ:
+                text = f"{path} {NOT_READ[self._version, path]}"
+                self._add(reader, node, text, is_error=False)
+            else:
+                suggestion = _suggestion(path, self._version)
+                self._add(reader, node, f"unknown key {shown(path)}{suggestion}")
 
-            if is_merge(name):
-                sources.extend(
-                    target.items if isinstance(target, Sequence) else [value]
-                )
-            elif name.value not in fields or not _READER.is_null(target):
-                values[name.value] = _Value(target, key.line)
+        return take
 
-        for source in self._limited(sources):
-            mapping = target_of(source)
-            if not isinstance(mapping, MappingNode) or id(mapping) in merging:
-                continue
+    def _misfit(self, reader: Reader, node: Node, wanted: str) -> None:
+        words = _words_for(target_of(node))
+        self._add(reader, node, f"{reader.path}: {words} where {wanted} belongs")
 
-            merged = self._values_of(mapping, fields, {*merging, id(mapping)})
-            for name_merged, value_merged in merged.items():
-                # People look for the value where it is merged.
-                values.setdefault(name_merged, value_merged._replace(line=source.line))
-
-        return values
-
-    def _limited(self, items: Iterable[_Item]) -> Iterator[_Item]:
-        for item in items:
-            if self._values_left == 0:
-                return
-            self._values_left -= 1
-            yield item
-
-
-def _faults_of_scalar(
-    value: _Value, kind: ScalarField, path: str
-) -> Iterator[EntryFault]:
-    """Yield an error for a value that cannot be read, a warning for one that reads otherwise."""
-    node: Any = value.node
-    try:
-        read = kind.take(_READER, node)  # no kind takes a list or a mapping
-        tag, plain_value = node.resolved()
-    except YamlError:
-        yield _misfit(value, path, kind.wanted)
-        return
-
-    problem = ""
-    if kind.tags and tag not in (*kind.tags, NULL):
-        problem = f"is not {kind.wanted}, and is read as {shown(read)}"
-    elif plain_value is True and read is False:
-        problem = "is read as false by rubrics before 3.1.0; write true"
-    elif isinstance(read, str):
-        words = _WORDS.get(numberless_path(path), ())
-        if words and read and lower(trim(read)) not in words:
-            problem = f"is not one of {', '.join(words)}, and counts for nothing"
-    if problem:
-        text = f"{path}: {_words_for(node)} {problem}"
-        yield EntryFault(path, value.line, text, is_error=False)
-
-
-def _misfit(value: _Value, path: str, wanted: str) -> EntryFault:
-    text = f"{path}: {_words_for(value.node)} where {wanted} belongs"
-    return EntryFault(path, value.line, text)
+    def _add(
+        self, reader: Reader, node: Node, text: str, is_error: bool = True
+    ) -> None:
+        """Add a fault of the field that the reader takes."""
+        line = self.lines.get(reader.path, node.line)
+        self.faults.append(EntryFault(reader.path, line, text, is_error))
 
 
 def _words_for(node: Node) -> str:
