@@ -138,9 +138,7 @@ class AttributedHistory(CommitHistory):
         decided = []
         for landing, work in zip(landings, works, strict=True):
             answer = undone[work] if work is not None else STANDS
-            reverted_by = None
-            if answer.taken_back and answer.state == "reverted":
-                reverted_by = answer.taken_back.by
+            reverted_by = answer.by("reverted")
             decided.append(replace(landing, reverted_by=reverted_by, undone=answer))
         return decided
 

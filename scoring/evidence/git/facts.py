@@ -192,6 +192,12 @@ class Undone(Frozen):
     came_back: CameBack | None = None
     partly_reverted: PartlyReverted | None = None
 
+    def by(self, state: LandedState) -> str | None:
+        """Return the commit that undid the work, or None where that is not the work's state."""
+        if self.taken_back and self.state == state:
+            return self.taken_back.by
+        return None
+
 
 STANDS = Undone()
 """Landed work that nothing undid."""
@@ -253,10 +259,7 @@ class Landing(Frozen):
     @property
     def taken_back_by(self) -> str | None:
         """The trunk commit that took the work back without saying so, or None without one."""
-        undone = self.undone
-        if undone and undone.taken_back and undone.state == "taken_back":
-            return undone.taken_back.by
-        return None
+        return self.undone.by("taken_back") if self.undone else None
 
     @property
     def undone_by(self) -> str | None:

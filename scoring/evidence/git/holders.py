@@ -16,7 +16,7 @@ from .facts import NOT_LANDED, RELEASED, Landing, Tip, Trunk, Unknown
 from .line_history import LineHistory
 from .lines_on_trunk import MOST_READ, TrunkLines
 from .repository import GitRepository
-from .trunk import USUAL_NAMES, Branches
+from .trunk import USUAL_NAMES, Branches, short_name
 from .walk import Commit, lines_off_trunk, named_commits
 
 _VERSION = (
@@ -34,7 +34,6 @@ _RELEASE_LINE = re.compile(
     rf"releases?/.+|releases?-{_LINE}|stable|{_LINE}-stable|stable[/-]{_LINE}|v?\d+(?:\.\d+)*\.x",
     re.IGNORECASE,
 )
-_BRANCH_OR_TAG = re.compile("refs/(?:heads|tags|remotes)/")
 REF_PREFIX = re.compile("refs/(?:heads|tags|remotes/[^/]+)/")
 """What comes before the name of a branch or tag in its full name, with the name of its remote."""
 
@@ -76,7 +75,7 @@ def _release_holders(branches: Branches, trunk: str) -> list[Holder]:
             of_this_remote
         )
         if ref != trunk and (is_release or (is_default and is_elsewhere)):
-            holders.append(Holder(_BRANCH_OR_TAG.sub("", ref), sha, is_release))
+            holders.append(Holder(short_name(ref), sha, is_release))
     return sorted(holders, key=lambda holder: not holder.is_release)
 
 
