@@ -1,6 +1,7 @@
 """The one checker of tables of settings: every key is known, and every value is of its kind."""
 
 from collections.abc import Callable, Collection, Mapping
+from pathlib import Path
 from typing import Any, NamedTuple, TypeAlias, Union
 
 from .errors import SettingsError
@@ -31,6 +32,16 @@ def read_toml(text: str) -> PlainData:
     import tomllib  # a repository without settings does not need it
 
     return tomllib.loads(text)
+
+
+def own_table(module_file: str, name: str) -> PlainData:
+    """Return the table in a TOML file of da-score.
+
+    Args:
+        module_file: ``__file__`` of a module.
+        name: the path of the file in the folder of that module.
+    """
+    return read_toml((Path(module_file).parent / name).read_text("utf-8"))
 
 
 class Kind(NamedTuple):

@@ -4,17 +4,15 @@ import contextlib
 import logging
 import warnings
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 from scoring.errors import FleetError
-from scoring.settings_table import read_toml
+from scoring.settings_table import own_table
 from scoring.views.formats import require
 from scoring.worker_processes import environment_with
 
 from .storage import one_line
 
-_DASK_SETTINGS = Path(__file__).parent / "dask.toml"
 _CONNECTS_WITHIN = 20  # seconds
 _CLIENT_CLOSES_WITHIN = 5
 _CLUSTER_CLOSES_WITHIN = 10
@@ -51,9 +49,7 @@ def cluster(scheduler: str | None, workers: int, memory: int = 0) -> Iterator[An
         stack.enter_context(warnings.catch_warnings())
         warnings.simplefilter("ignore")
 
-        stack.enter_context(
-            dask.config.set(read_toml(_DASK_SETTINGS.read_text("utf-8")))
-        )
+        stack.enter_context(dask.config.set(own_table(__file__, "dask.toml")))
         if scheduler:
             try:
                 client = library.Client(

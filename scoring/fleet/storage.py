@@ -8,7 +8,7 @@ from typing import Any, NamedTuple, TypeAlias
 
 from scoring.errors import InputError
 from scoring.frozen import PlainData
-from scoring.settings_table import read_toml
+from scoring.settings_table import own_table
 from scoring.views.formats import require
 
 Storage: TypeAlias = Mapping[str, PlainData]
@@ -17,7 +17,7 @@ Storage: TypeAlias = Mapping[str, PlainData]
 _URL = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*(::|://)")
 _PERCENT_ESCAPE = re.compile("%[0-9A-Fa-f]{2}")
 
-_STORES = read_toml((Path(__file__).parent / "storage.toml").read_text("utf-8"))
+_STORES = own_table(__file__, "storage.toml")
 """Where results may be besides a folder, and the names of options there."""
 
 

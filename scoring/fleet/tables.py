@@ -4,10 +4,9 @@
 """
 
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
-from scoring.settings_table import read_toml
+from scoring.settings_table import own_table
 from scoring.signals.table import SIGNALS
 from scoring.views.columns import TABLES, DataColumn, Kind, RowSource
 from scoring.views.formats import arrow_schema
@@ -122,9 +121,7 @@ def _kept_columns() -> Iterator[DataColumn]:
             )
 
 
-_COLUMNS_AS_DATA = read_toml(
-    (Path(__file__).parent / "provenance.toml").read_text("utf-8")
-)
+_COLUMNS_AS_DATA = own_table(__file__, "provenance.toml")
 
 REPOSITORY_COLUMN: DataColumn = DataColumn(
     name=REPOSITORY,

@@ -24,7 +24,7 @@ from scoring.outcomes.spending import (
     without_claimed_cost,
 )
 from scoring.sessions import SessionIterRef, SessionScore, session_score
-from scoring.settings_table import read_toml
+from scoring.settings_table import own_table
 
 from .work_rows import work_of
 
@@ -189,7 +189,7 @@ for _kind in KINDS:
         _take = _value_at(_path, partial(_tokens, _kind))
         _COMPUTED[_table, f"used_{_kind}_tokens"] = _take
 
-_LISTED = read_toml((Path(__file__).parent / "columns.toml").read_text("utf-8"))
+_LISTED = own_table(__file__, "columns.toml")
 
 
 def _columns(table: str, what: str = "") -> Iterator[DataColumn]:

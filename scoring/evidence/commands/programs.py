@@ -5,13 +5,12 @@ Programs that start another one, such as ``env`` and ``uv run``, are in ``starte
 
 import re
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Any, TypeAlias, TypeVar
 
 import msgspec
 
 from scoring.frozen import Frozen, PlainData
-from scoring.settings_table import read_toml
+from scoring.settings_table import own_table
 
 _RowT = TypeVar("_RowT")
 
@@ -83,7 +82,7 @@ class OptionRule(Frozen):
 
 def read_table(name: str) -> PlainData:
     """Return the content of a TOML file of this room, by its name."""
-    return read_toml((Path(__file__).parent / name).read_text("utf-8"))
+    return own_table(__file__, name)
 
 
 class WordSet(frozenset[str]):

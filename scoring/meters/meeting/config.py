@@ -3,7 +3,6 @@
 A file inherits from a preset, key by key.
 """
 
-import tomllib
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -21,6 +20,7 @@ from scoring.meters.plaindata import (
     json_schema,
     read_config,
 )
+from scoring.settings_table import own_table
 from scoring.text import shown
 
 from .records import Amount, Block, Name, RoundNumber, Share
@@ -29,7 +29,6 @@ PRESETS = ("default", "tactical", "strategic")
 """The names of the configs that come with da-score."""
 
 DEFAULT_PRESET = PRESETS[0]
-PRESETS_DIR = Path(__file__).parent / "presets"
 
 
 class Weights(Block):
@@ -241,7 +240,7 @@ def _without_required(value: Any) -> Any:
 
 def _preset_data(name: str) -> PlainData:
     """Return a preset as plain data, with what its file leaves out from the preset ``default``."""
-    data = tomllib.loads((PRESETS_DIR / f"{name}.toml").read_text("utf-8"))
+    data = own_table(__file__, f"presets/{name}.toml")
     if name == DEFAULT_PRESET:
         return data
     return _merged(_preset_data(DEFAULT_PRESET), data)

@@ -39,9 +39,9 @@ def faults(data: Any) -> tuple[str, ...]:
 
 
 def test_presets_are_files_and_the_only_ones() -> None:
-    assert {path.name for path in module.PRESETS_DIR.iterdir()} == {
-        f"{name}.toml" for name in PRESETS
-    }
+    assert {
+        path.name for path in Path(module.__file__).with_name("presets").iterdir()
+    } == {f"{name}.toml" for name in PRESETS}
     with pytest.raises(
         InputError,
         match=r"^urgent: no such config; name one of default, tactical, strategic, or a file",
