@@ -379,7 +379,6 @@ def _(here: Here) -> str:
 @reaches("scoring.evidence.harnesses.scan.SECONDS_TO_READ")
 def _(here: Here) -> str:
     here.patch.setattr("scoring.evidence.harnesses.scan.SECONDS_TO_READ", 0)
-    here.patch.setattr("scoring.evidence.harnesses.scan._BYTES_A_SECOND", 1 << 40)
     return transcript_warnings(here.folder, as_bytes([response(1)]) * 10_000)
 
 
@@ -431,9 +430,23 @@ def _(_: Here) -> str:
     return refusal(lambda: json_reader.document_of(block for _ in range(1 << 20)))
 
 
-@reaches("scoring.evidence.harnesses.fields.MOST_COMMAS")
+@reaches("scoring.evidence.harnesses.fields.MOST_VALUES")
 def _(here: Here) -> str:
+    nested = b"[" * 50 + b"]" * 50
+    line = b'{"type": "user", "a": [' + nested + (b"," + nested) * 160_000 + b"]}\n"
+    assert not transcript_warnings(here.folder, as_bytes([response(1)]) + line)
+    (here.folder / "hostile.jsonl").unlink()
     return transcript_warnings(here.folder, b"[" + b"[]," * 20_000_000, "T-1.json")
+
+
+@reaches("scoring.evidence.transcripts.open_calls.MOST_CALLS")
+def _(here: Here) -> str:
+    here.patch.setattr("scoring.evidence.transcripts.open_calls.MOST_CALLS", 100)
+    calls = [
+        response(n, f"m{n}", f"m{n}", use("Bash", f"t{n}", command="pytest"))
+        for n in range(102)
+    ]
+    return transcript_warnings(here.folder, as_bytes(calls))
 
 
 @reaches("scoring.evidence.harnesses.fields.MESSAGE_LIMIT")
@@ -442,8 +455,13 @@ def _(here: Here) -> str:
     parts = storage / "part/m"
     for folder in (parts, storage / "message/ses_1", storage / "session/p"):
         folder.mkdir(parents=True)
-    (storage / "message/ses_1/m.json").write_text("{}")
     (storage / "session/p/ses_1.json").write_text('{"id": "ses_1"}')
+    long = b'{"role": "user", "x": [' + b"[]," * 1_300_000 + b"0]}"
+    for number in range(6):  # what is stated of a message is held for one at a time
+        (storage / f"message/ses_1/{number}.json").write_bytes(long)
+    assert not transcript_warnings(here.folder, b"{}")
+
+    (storage / "message/ses_1/m.json").write_text("{}")
     for number in range(20):
         text = b'{"type": "text", "text": "' + b"a" * (20 << 20) + b'"}'
         (parts / f"{number}.json").write_bytes(text)

@@ -34,8 +34,15 @@ BROKEN = (msgspec.MsgspecError, ValueError, RecursionError)
 MESSAGE_LIMIT = 64 << 20
 """How many bytes the parts of a message may have together."""
 
-MOST_COMMAS = 5_000_000
-"""How many commas a document may have: each may part values, which take far more memory."""
+MOST_VALUES = 4_000_000
+"""How many commas, colons and brackets a text may have.
+
+Each may begin a value, which takes far more memory. A brace counts three times, as an object takes
+as much as three lists.
+"""
+
+MANY_VALUES = f"more than {MOST_VALUES:,} commas, colons and brackets"
+"""Why a text is not decoded that has more."""
 
 _FILE_LIMIT = 1 << 20
 """How many bytes of a JSON file are read where the caller does not say."""
@@ -82,6 +89,16 @@ def value_of(
         return otherwise
 
 
+def count_of_values(text: bytes) -> int:
+    """Return how many commas, colons and brackets a text has; a brace counts three times."""
+    return sum(map(text.count, (b",", b":", b"[", b"{", b"{", b"{")))
+
+
+def has_many_values(text: bytes) -> bool:
+    """Return whether a text has too many values to decode it."""
+    return len(text) > MOST_VALUES and count_of_values(text) > MOST_VALUES
+
+
 def value_in(path: Path, limit: int = _FILE_LIMIT) -> Any:
     """Return what a JSON file of up to ``limit`` bytes holds.
 
@@ -94,20 +111,19 @@ def values_in_parts(parts: Iterable[bytes]) -> list[Any]:
     """Return what each part of a message holds, in their order: None for a part that is broken.
 
     Raises:
-        OSError: together the parts are larger than :data:`MESSAGE_LIMIT`, or have more commas than
-            :data:`MOST_COMMAS`.
+        OSError: together the parts are larger than :data:`MESSAGE_LIMIT`, or have more values than
+            :data:`MOST_VALUES` allows.
     """
     size = 0
-    commas = 0
+    count = 0
     values = []
     for part in parts:
         size += len(part)
-        commas += part.count(b",")
-        if size > MESSAGE_LIMIT or commas > MOST_COMMAS:
+        count += count_of_values(part)
+        if size > MESSAGE_LIMIT or count > MOST_VALUES:
             raise OSError(
                 errno.EFBIG,
-                f"a message over {MESSAGE_LIMIT >> 20} MiB, or of more than"
-                f" {MOST_COMMAS:,} commas",
+                f"a message over {MESSAGE_LIMIT >> 20} MiB, or of {MANY_VALUES}",
             )
         values.append(value_of(part))
     return values

@@ -1,5 +1,6 @@
 """The base of all readers: JSON values, a line each, become the events of a transcript."""
 
+import contextlib
 import errno
 from collections import Counter
 from collections.abc import Iterable
@@ -9,7 +10,7 @@ import msgspec
 
 from scoring.evidence.transcripts.transcript_events import TranscriptEvents
 
-from .fields import BROKEN, MOST_COMMAS, decoded, is_too_deep
+from .fields import BROKEN, MANY_VALUES, decoded, has_many_values, is_too_deep
 
 DOCUMENT_LIMIT = 256 << 20
 """The longest document that is read, in bytes."""
@@ -67,10 +68,10 @@ class JsonReader:
         """
         written = block.split(b"\n")
         self.next_number = self.number + len(written) - 1
-        try:
-            lines = self.decoder.decode_lines(block)
-        except BROKEN:  # one of them is odd
-            lines = []
+        lines: list[Any] = []
+        if not has_many_values(block):
+            with contextlib.suppress(*BROKEN):  # one of them is odd
+                lines = self.decoder.decode_lines(block)
         if len(lines) != len(written) - 1:  # or blank lines are in between
             return list(enumerate(written))
 
@@ -85,6 +86,9 @@ class JsonReader:
             broken: the reason that is noted when the line is not JSON.
         """
         self.written = [line]
+        if has_many_values(line):
+            self.skip(MANY_VALUES)
+            return
         try:
             for value in self._values_of(line):
                 self.take([value])
@@ -115,13 +119,14 @@ def document_of(data: Iterable[bytes]) -> bytes:
     """Return data as one text.
 
     Raises:
-        OSError: it has over :data:`DOCUMENT_LIMIT` bytes, or :data:`MOST_COMMAS` commas.
+        OSError: it has over :data:`DOCUMENT_LIMIT` bytes, or too many values.
     """
     text = bytearray()
     for chunk in data:
         text += chunk
         if len(text) > DOCUMENT_LIMIT:
             raise OSError(errno.EFBIG, f"a document over {DOCUMENT_LIMIT >> 20} MiB")
-    if text.count(b",") > MOST_COMMAS:
-        raise OSError(errno.EFBIG, f"a document with more than {MOST_COMMAS:,} commas")
-    return bytes(text)
+    document = bytes(text)
+    if has_many_values(document):
+        raise OSError(errno.EFBIG, f"a document with {MANY_VALUES}")
+    return document

@@ -18,7 +18,7 @@ from scoring.evidence.transcripts.transcript_events import (
 )
 from scoring.evidence.transcripts.transcript_files import UNKNOWN_KIND, TranscriptFile
 
-from .fields import keys_of, value_of
+from .fields import has_many_values, keys_of, value_of
 from .harness import ForeignFileError, Harness
 from .json_reader import (
     DOCUMENT_LIMIT,
@@ -203,7 +203,7 @@ class Lines:
 
 def _claimant(harnesses: Iterable[Harness], text: bytes) -> Harness | None:
     """Return the first harness that claims a line or a document, or None."""
-    value = value_of(text)
+    value = None if has_many_values(text) else value_of(text)
     if isinstance(value, dict):
         for harness in harnesses:
             if harness.claims(value):

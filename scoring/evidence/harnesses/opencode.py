@@ -9,12 +9,13 @@ from itertools import chain
 from pathlib import Path
 from typing import Any
 
+import msgspec
+
 from scoring.evidence.transcripts.transcript_events import LineSpan
 from scoring.frozen import PlainData
 
 from .event_reader import encoded
 from .fields import (
-    MESSAGE_LIMIT,
     TokenFields,
     Tokens,
     count_in,
@@ -27,7 +28,6 @@ from .fields import (
     parts_in,
     text_in,
     text_of_file,
-    value_in,
     value_of,
     values_in_parts,
 )
@@ -65,6 +65,17 @@ SELECT CAST(data AS BLOB) FROM part WHERE +session_id = ? AND message_id = ? ORD
 
 _NEWER_TABLE = "session_v2"
 """The table that only newer versions have, and the key of a line that names it."""
+
+
+class _Time(msgspec.Struct):
+    created: int = 0
+
+
+class _Dated(msgspec.Struct):
+    time: _Time
+
+
+_DATED = msgspec.json.Decoder(_Dated)
 
 
 class OpenCodeReader(ToolReader):
@@ -332,17 +343,21 @@ def _messages(session: Path) -> dict[Path, list[Path]]:
 
 def _lines_of_files(session: Path) -> Iterator[Any]:
     """Yield the head of a session that is kept in files, and then its messages by time."""
-    yield {"info": value_in(session, MESSAGE_LIMIT), "messages": []}
+    (head,) = values_in_parts([text_of_file(session)])
+    yield {"info": head, "messages": []}
 
+    # Together they may take gigabytes, so only their times are held.
     part_files = _messages(session)
-    infos = {file: value_in(file, MESSAGE_LIMIT) for file in part_files}
+    for file in sorted(part_files, key=_time_of):
+        texts = map(text_of_file, [file, *part_files[file]])
+        info, *parts = values_in_parts(texts)
+        yield {"info": info, "id": file.stem, "parts": parts}
 
-    def time_of(file: Path) -> int:
-        return milliseconds(infos[file], "time.created") or 0
 
-    for file in sorted(part_files, key=time_of):
-        parts = values_in_parts(map(text_of_file, part_files[file]))
-        yield {"info": infos[file], "id": file.stem, "parts": parts}
+def _time_of(message: Path) -> int:
+    """Return when a message that is kept in a file began, 0 where the file does not say."""
+    info = value_of(text_of_file(message), _DATED)
+    return info.time.created if info else 0
 
 
 def _lines_of_database(path: Path) -> Iterator[Any]:
@@ -378,5 +393,6 @@ def _messages_in(ask: Ask, session: object) -> Iterator[Any]:
         session: the id of the session.
     """
     for name, data in ask(_MESSAGES, (session,)):
-        parts = values_in_parts(part or b"" for (part,) in ask(_PARTS, (session, name)))
-        yield {"info": value_of(data or b""), "id": name, "parts": parts}
+        texts = chain([data], (part for (part,) in ask(_PARTS, (session, name))))
+        info, *parts = values_in_parts(text or b"" for text in texts)
+        yield {"info": info, "id": name, "parts": parts}

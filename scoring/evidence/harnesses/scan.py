@@ -63,9 +63,6 @@ NOT_READ = "of a harness that is not read"
 SECONDS_TO_READ = 10.0
 """Seconds of processor time that reading may take before a line says so."""
 
-_BYTES_A_SECOND = 8 << 20
-"""For how many bytes of transcripts reading may take one of these seconds more."""
-
 
 @dataclass(slots=True)
 class _Source:
@@ -247,12 +244,10 @@ class Scan(ABC):
         """Wait for what is being read, and put what came without a warning into the store."""
         assert self._pool is not None
         seconds_of: dict[str, float] = {}
-        free_seconds = SECONDS_TO_READ
         with Store(self.cache_dir if self._keeps else None) as store:
             for number, read in self._pool.results():
                 source = self._sources[number]
                 seconds_of[source.transcript.name] = read.seconds
-                free_seconds += source.size / _BYTES_A_SECOND
                 for warning in read.warnings:
                     self._warn(warning)
                 if read.events is None:
@@ -268,7 +263,7 @@ class Scan(ABC):
                 source.keep(read.events)
 
         seconds = sum(seconds_of.values())
-        if seconds > free_seconds:
+        if seconds > SECONDS_TO_READ:
             slowest = max(seconds_of, key=seconds_of.__getitem__)
             text = (
                 f"transcripts took {seconds:.0f} seconds to read,"

@@ -36,7 +36,7 @@ from .events import (
     key_of,
 )
 from .observed_calls import ObservedCommits, ObservedRuns
-from .open_calls import EventPlace, OpenCall
+from .open_calls import EventPlace, OpenCall, refuse_many_calls
 from .prompts import asks, goes_on, said_in
 from .transcript_events import TranscriptEvents, TranscriptLine
 
@@ -69,8 +69,7 @@ class Observations:
 
         self._open_calls: dict[int, OpenCall] = {}
         self._calls_without_id: list[OpenCall] = []
-        # keys of ended calls, and of their responses
-        self._response_of_ended: dict[int, int] = {}
+        self._response_of_ended: dict[int, int] = {}  # keys, by those of calls
         # a failure may be written before its call
         self._failed_before_call: set[int] = set()
 
@@ -366,6 +365,7 @@ class Observations:
         self._has_worked = True
         self._idle = False
         self._is_stopped = False
+        refuse_many_calls(len(self._open_calls) + len(self._calls_without_id))
         opened = OpenCall(self.at, self._key_of_call(call), self._response)
         if not opened.key:
             self._calls_without_id.append(opened)

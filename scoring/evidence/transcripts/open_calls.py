@@ -1,5 +1,6 @@
 """Calls of tools that wait for their results, and the events that become of what they do."""
 
+import errno
 import posixpath
 from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, field
@@ -47,6 +48,9 @@ from .events import (
 
 NAMES_OF_A_CALL = 240
 """How many programs are kept of one call."""
+
+MOST_CALLS = 100_000
+"""How many calls of a transcript may have no result, run tests or make commits: these are held."""
 
 
 class EventPlace(NamedTuple):
@@ -264,3 +268,16 @@ class OpenCall:
             if command.words and not command.defines_function:
                 names += program_names(command.words)
         self.note(ProgramRun, map(key_of, dict.fromkeys(names[:NAMES_OF_A_CALL])))
+
+
+def refuse_many_calls(count: int) -> None:
+    """Refuse a transcript of which so many calls are held.
+
+    Raises:
+        OSError: these are more than :data:`MOST_CALLS`.
+    """
+    if count > MOST_CALLS:
+        problem = (
+            f"more than {MOST_CALLS:,} calls without a result, or of tests and commits"
+        )
+        raise OSError(errno.EFBIG, problem)
