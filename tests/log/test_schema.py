@@ -145,6 +145,15 @@ class TestFaults:
         assert faults(f"{FIRST}{text}\n") == []
         parse_iteration_record(f"{FIRST}{text}\n")
 
+    def test_what_is_merged_has_the_line_where_it_is_written(self) -> None:
+        first = "- &v\n  statu: pass\n"
+        lines = FIRST.count("\n") + 3
+        merged = faults(f"{FIRST}verifiers:\n{first}- <<: *v\n")
+        assert [fault[:2] for fault in merged] == [
+            ("verifiers.0.statu", lines),
+            ("verifiers.1.statu", lines),
+        ]
+
     def test_aliases_that_multiply_end(self) -> None:
         rows = "".join(
             f"- &a{n} {{status: x, linked_traces: *t}}\n" for n in range(400)

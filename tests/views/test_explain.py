@@ -152,6 +152,15 @@ class TestPlaces:
         assert places.lines == {"iteration": 6, "retries": 4, "commit": 7}
         assert places.place("commit") == f"{tmp_path}/historical.yaml:7"
 
+    def test_are_those_of_fields_that_count_alone(self, tmp_path: Path) -> None:
+        block = "impl:\n  retries: 3\nverifiers:\n- null\n- status: pass\n"
+        text = f"schema_version: 2\niteration: 1\nretries: 2\n{block}"
+        (tmp_path / "iter-1.yaml").write_text(text)
+        places = entry_places(tmp_path, 1)
+        assert places.place("retries") is None
+        assert places.lines["impl.retries"] == 5
+        assert places.lines["verifiers.0.status"] == 8
+
     @pytest.mark.parametrize("text", ["a: [", "- a\n- b", "x: &x [*x]"])
     def test_of_what_cannot_be_read_are_unknown(
         self, tmp_path: Path, text: str
