@@ -1,13 +1,17 @@
-"""Keeps where commits off a trunk landed, until a branch moves."""
+"""Keeps where commits off a trunk landed, until a branch moves.
 
-from collections.abc import Callable
+What a trunk has of their own changes is kept until that trunk moves.
+"""
+
+from collections.abc import Callable, Sequence
 
 from scoring.store import digest_of_all
 
-from .facts import LandingBySha, Unknown
+from .facts import Landing, LandingBySha, Trunk, Unknown
 from .line_history import LineHistory
 
 _KEPT_NAME = b"landings"
+_KEPT_NAME_OF_OWN = b"landings by own change"
 _NOT_HERE = {Unknown.OBJECTS, Unknown.HISTORY, Unknown.FILES}
 """Why a landing is unknown for want of objects, which git may fetch at any time."""
 
@@ -44,4 +48,39 @@ def kept_landings(
     ]
     if not any(may_change):
         history.keep(_KEPT_NAME, {state: of_state | {question: landings}})
+    return landings
+
+
+def kept_by_own_change(
+    history: LineHistory,
+    trunk: Trunk,
+    shas: Sequence[str],
+    find: Callable[[Sequence[str]], LandingBySha],
+    certain: Callable[[str], bool],
+) -> LandingBySha:
+    """Return the landings of those commits of which a trunk has the change, each found once.
+
+    Other branches do not matter, so the answers hold until the trunk moves.
+
+    Args:
+        history: the lines of the repository, which can keep answers about it.
+        trunk: the trunk.
+        shas: the commits in question.
+        find: takes the commits that are not known yet, and returns the landings of some of them.
+        certain: says of a commit, after it was looked for, whether git will always answer the same.
+    """
+    state = digest_of_all([trunk])
+    kept = history.kept(_KEPT_NAME_OF_OWN, dict[str, dict[str, Landing | None]]) or {}
+    known = kept.get(state, {})
+    new = [sha for sha in shas if sha not in known]
+    found = find(new) if new else {}
+    if new:
+        sure = {sha: found.get(sha) for sha in new if certain(sha)}
+        history.keep(_KEPT_NAME_OF_OWN, {state: known | sure})
+
+    landings = {}
+    for sha in shas:
+        landing = found[sha] if sha in found else known.get(sha)
+        if landing:
+            landings[sha] = landing
     return landings

@@ -32,7 +32,7 @@ from .isolated import (
     merged_trees,
     same_changes,
 )
-from .kept_landings import kept_landings
+from .kept_landings import kept_by_own_change, kept_landings
 from .line_history import LineHistory
 from .starter import Git
 from .walk import Commit
@@ -231,17 +231,28 @@ class Landings:
         A trunk commit has the same patch as the commit or as its side, or merging the commit into
         the trunk would change nothing.
         """
-        if not shas:
-            return {}
-
-        sides = {}
         wanted = {}
         for sha in shas:
-            bases = self._graph.merge_bases(sha)[:_MOST_BASES]
-            sides[sha] = [CommitPair(sha, base) for base in bases]
-            wanted[sha] = self._graph.pairs([sha]) + sides[sha]
+            wanted[sha] = self._graph.pairs([sha]) + self._sides_of(sha)
         self._ask_changes(chain.from_iterable(wanted.values()))
 
+        def certain(sha: str) -> bool:
+            if self._old_git or sha in self._unsure:
+                return False
+            return all(pair in self._changes for pair in wanted[sha])
+
+        return kept_by_own_change(
+            self._history, self._trunk, shas, self._find_own_changes, certain
+        )
+
+    def _sides_of(self, sha: str) -> list[CommitPair]:
+        """Return a commit with each of its merge bases."""
+        bases = self._graph.merge_bases(sha)[:_MOST_BASES]
+        return [CommitPair(sha, base) for base in bases]
+
+    def _find_own_changes(self, shas: Sequence[str]) -> LandingBySha:
+        """Return what :meth:`_by_own_change` does, of commits of which the changes were asked."""
+        wanted = {sha: self._graph.pairs([sha]) + self._sides_of(sha) for sha in shas}
         with isolated_repository(self._repository, shas[0]) as isolated:
             same = same_changes(
                 self._repository, self._graph, isolated, wanted, self._changes
@@ -255,7 +266,7 @@ class Landings:
                 if landing:
                     landings[sha] = landing
                 # A side that changes nothing can be merged without a trace, which proves nothing.
-                elif any(map(self._changes.get, sides[sha])):
+                elif any(map(self._changes.get, self._sides_of(sha))):
                     unmerged.append(sha)
             return landings | self._by_merge(isolated, unmerged)
 

@@ -9,7 +9,7 @@ from collections import Counter, OrderedDict
 from collections.abc import Iterable, Iterator, Sequence
 from functools import cache, cached_property
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple, cast
 
 import msgspec
 
@@ -93,6 +93,7 @@ class LineHistory:
         self._warn = warn
         self._recent: OrderedDict[CommitPair, Patch] = OrderedDict()
         self._recent_bytes = 0
+        self._noted: dict[bytes, Any] = {}
         self._merge_patch = cache(self._read_merge)
         self._partly_read = 0
         self._unreadable = 0
@@ -236,12 +237,18 @@ class LineHistory:
 
     def kept(self, name: bytes, value_type: type[Value]) -> Value | None:
         """Return what was kept about the repository under a name, or None where nothing was."""
+        if name in self._noted:
+            return cast("Value", self._noted[name])
         with Store(self._cache_dir) as store:
             return store.get_value("git", self._key(name), self._stamp, value_type)
 
     def keep(self, name: bytes, value: object) -> None:
-        """Keep a value under a name, unless git left a question open that it may answer later."""
+        """Keep a value under a name, unless git left a question open that it may answer later.
+
+        Without a store it is kept as long as this object is.
+        """
         if not self.repository.time.has_failed:
+            self._noted[name] = value
             with Store(self._cache_dir) as store:
                 store.put_value("git", self._key(name), self._stamp, value)
 

@@ -8,7 +8,8 @@ from helpers.landings import record, started
 from helpers.repos import Repo
 
 from scoring.evidence.git.authorship import AttributedHistory
-from scoring.evidence.git.facts import Landing
+from scoring.evidence.git.facts import Landing, LandingBySha
+from scoring.evidence.git.landed_lines import AttributedLandings
 
 OLD = "".join(f"line {n}\n" for n in range(20))
 
@@ -54,12 +55,47 @@ def test_what_changes_with_the_trunk_is_asked_again(repo: Repo, tmp_path: Path) 
 
 
 def test_what_changes_with_another_branch_is_asked_again(
-    repo: Repo, tmp_path: Path
+    repo: Repo, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     sha = repo.git("rev-parse", "work").strip()
     ask(repo, tmp_path / "cache", sha)
+
+    weighed: list[AttributedLandings] = []
+    weigh = AttributedLandings._weigh
+
+    def noting(landings: AttributedLandings) -> LandingBySha:
+        weighed.append(landings)
+        return weigh(landings)
+
+    monkeypatch.setattr(AttributedLandings, "_weigh", noting)
+    ask(repo, tmp_path / "cache", sha)
+    assert not weighed
     repo.git("branch", "other", "work")
-    assert ask(repo, tmp_path / "cache", sha)[1]
+    ask(repo, tmp_path / "cache", sha)
+    assert weighed
+
+
+def test_a_merge_is_not_tried_again_after_another_branch_moved(
+    repo: Repo, tmp_path: Path
+) -> None:
+    sha = repo.git("rev-parse", "work").strip()
+    first, _ = ask(repo, tmp_path / "cache", sha)
+    repo.branch("other")
+    other = repo.commit({"other.txt": OLD}, "add others")
+    repo.checkout("master")
+
+    assert ask(repo, tmp_path / "cache", sha) == (first, False)
+    landings, merged = ask(repo, tmp_path / "cache", other)
+    assert (landings, merged) == (ask(repo, None, other)[0], True)
+
+
+def test_a_commit_is_merged_once_for_two_questions(repo: Repo) -> None:
+    sha = repo.git("rev-parse", "work").strip()
+    with watched_doors() as doors:
+        history = AttributedHistory(repo.path, [record(1, sha)])
+        history.landing(record(1, sha))
+        history.landings([sha])
+    assert sum("merge-tree" in command for command in doors.commands) == 1
 
 
 def test_what_git_lacks_is_not_kept(repo: Repo, tmp_path: Path) -> None:
