@@ -43,7 +43,7 @@ from .yaml_edit import (
 )
 
 FILE_LIMIT = 1 << 20
-"""The largest file to which labels are added, in bytes: a larger file would take minutes."""
+"""The largest file to which labels are added, in bytes: it takes some seconds."""
 
 ACTOR_LIMIT = 200
 """The longest name of a person, in bytes of UTF-8."""
