@@ -212,7 +212,7 @@ def count_rollout(
         models.append(span.model if span.model or not models else models[-1])
 
     for turn in events.of(CountedTurn):
-        time = clock.of_line(turn.line)
+        time = clock.places.get(turn.line)
         if time is None:
             continue
         if turn.repeats:

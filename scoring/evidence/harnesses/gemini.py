@@ -186,12 +186,20 @@ class GeminiReader(ToolReader):
         elif kind == "user" and not holds_results(message.get("content")):
             if name in self._summary_ids:
                 self.compacted()
-            elif text.lstrip().startswith(self.contexts):
-                self.asked()
             else:
-                self.prompt(text.partition(FILES)[0])
+                self.note_user_text(text, is_typed=True)
         elif kind == "info" and text.strip() == CANCELLED_BY_USER:
             self.interrupted()
+
+    def note_user_text(self, text: str, *, is_typed: bool) -> None:
+        """Note a text of the user, which is a prompt if a person typed it, without its files.
+
+        What the harness says of the session at its start is never typed.
+        """
+        if is_typed and not text.lstrip().startswith(self.contexts):
+            self.prompt(text.partition(FILES)[0])
+        else:
+            self.asked()
 
     def _take_response(self, message: PlainData, name: str, text: str) -> None:
         """Take a response of the model, and its calls with their results."""

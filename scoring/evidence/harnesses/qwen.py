@@ -15,7 +15,6 @@ from .fields import (
 )
 from .gemini import (
     CONTEXT,
-    FILES,
     GeminiReader,
     answer_of,
     holds_results,
@@ -100,11 +99,7 @@ class QwenReader(GeminiReader):
         is_by_person = line.get("provenance", "real_user") == "real_user"
         is_typed = is_by_person and line.get("subtype") in _TYPED_SUBTYPES
         text = text_in(line, "systemPayload.displayText", "message.parts")
-
-        if is_typed and text.strip() and not text.lstrip().startswith(self.contexts):
-            self.prompt(text.partition(FILES)[0])
-        else:
-            self.asked()
+        self.note_user_text(text, is_typed=is_typed and text.strip() != "")
 
     def _take_response_line(self, line: PlainData) -> None:
         """Take a response of the model."""

@@ -146,9 +146,9 @@ class Scan(ABC):
     def harnesses(self) -> Sequence[Harness]:
         """Return the harnesses that are read."""
 
-    def find(self, harnesses: Sequence[Harness]) -> Discovery:
-        """Find the transcripts of some harnesses in the places."""
-        return discover(self._places, harnesses, self._warn)
+    def find(self) -> Discovery:
+        """Find the transcripts of all harnesses in the places."""
+        return discover(self._places, (*self._harnesses, *self.unread), self._warn)
 
     @property
     def roots(self) -> Sequence[RootFound]:
@@ -169,8 +169,7 @@ class Scan(ABC):
         if self._pool is not None:
             return self
 
-        discovery = self.find((*self._harnesses, *self.unread))
-        self._discovery = discovery.with_others(self._discovery)
+        self._discovery = self.find().with_others(self._discovery)
         with Store(self.cache_dir, self._keeps) as store:
             for transcript in self._discovery.transcripts:
                 self._note(transcript, store)

@@ -286,7 +286,7 @@ class ReferenceScan(Scan):
         """Return the only harness: the reference does not tell one from another."""
         return (Reference(),)
 
-    def find(self, harnesses: Sequence[Harness]) -> Discovery:  # noqa: ARG002 - of any
+    def find(self) -> Discovery:
         """List the files ``*.jsonl`` directly inside the folders that are named by hand.
 
         The folders are in the order in which they are named, first those of the user, and the files

@@ -28,10 +28,6 @@ class LineClock(NamedTuple):
     times: Mapping[int, int]
     last: Mapping[tuple[int, int], tuple[int, int]] = {}
 
-    def of_line(self, number: int) -> int | None:
-        """Return the place at which the line of a number counts, or None where it does not."""
-        return self.places.get(number)
-
     def of_lines(self, numbers: Sequence[int]) -> list[int]:
         """Return the places at which lines count, ascending. Lines that do not count have none."""
         return sorted(
@@ -67,11 +63,11 @@ def count_calls(
             share; 0: the call has no copies.
     """
     for call in events.of(Call):
-        time = clock.of_line(call.line)
+        time = clock.places.get(call.line)
         if time is not None:
             tally.note_call(time, key_of_call(call.id), call.shows)
     for result in events.of(CallResult):
-        time = clock.of_line(result.line)
+        time = clock.places.get(result.line)
         if time is not None:
             tally.note_result(time, key_of_call(result.id), result.failed)
 
