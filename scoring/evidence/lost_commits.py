@@ -19,9 +19,9 @@ from .session_commits import (
     note_time,
     unseen_commit,
 )
-from .transcripts.events import Edit, FileRemoved, key_of
+from .transcripts.events import key_of
 from .transcripts.facts import NS, timestamp_ns
-from .transcripts.streams import File, Session, SessionCommit
+from .transcripts.streams import Session, SessionCommit
 
 
 class _HeldCommit(NamedTuple):
@@ -290,12 +290,10 @@ def _edited_before(session: Session, made: SessionCommit) -> bool:
     """
     times = [commit.time for commit in session.made if commit.time < made.time]
     commit_before = max(times, default=0)
-    edits: list[tuple[File, int, Edit | FileRemoved]] = []
-    edits += session.events(Edit)
-    edits += session.events(FileRemoved)
-    for file, index, edit in edits:
-        is_between = commit_before < file.times[index] <= made.time
-        written = file.written_file(edit)
-        if is_between and file.here[index] and written.is_inside(lambda _: False):
-            return True
+    for file in session.files:
+        for index, edit in file.edits(session.id):
+            is_between = commit_before < file.times[index] <= made.time
+            written = file.written_file(edit)
+            if is_between and file.here[index] and written.is_inside(lambda _: False):
+                return True
     return False

@@ -313,7 +313,7 @@ def missing_sub_agents(
     started: Counter[int] = Counter()
     names_in: defaultdict[int, set[str]] = defaultdict(set)
     for file in files:
-        spans = list(zip(file.events.spans, file.events.covers, strict=True))
+        spans = list(file.events.spans_with_lines())
         # Older versions write sub-agents into the session's own file without their names.
         is_by_agents = all(span.agent for span, numbers in spans if numbers)
         default_name = file.transcript.name if is_by_agents else ""

@@ -10,7 +10,7 @@ from typing import NamedTuple
 from scoring.evidence.commands.run_folders import is_private_or_temporary
 from scoring.evidence.git.authorship import AttributedHistory
 from scoring.evidence.git.checkpoints import Checkpoint, checkpoint_ids
-from scoring.evidence.transcripts.events import AgentStarted, Edit, FileRemoved
+from scoring.evidence.transcripts.events import AgentStarted
 from scoring.evidence.transcripts.facts import NS
 from scoring.evidence.transcripts.streams import File, Session
 
@@ -152,14 +152,11 @@ def _edited_for(checkpoint: Checkpoint, files: Sequence[File]) -> _Edited | None
         if len(starts) > len(begun):
             return None  # what the others edited is not known
 
-        events: list[Edit | FileRemoved] = [*file.events.of(Edit)]
-        for event in [*events, *file.events.of(FileRemoved)]:
+        for index, event in file.edits():
             path = file.written_file(event).whole_path
-            index = file.at(event.line)
-            if event.line < start or index < 0 or is_private_or_temporary(path):
-                continue
-            paths.add(path)
-            times.append(file.times[index])
+            if event.line >= start and not is_private_or_temporary(path):
+                paths.add(path)
+                times.append(file.times[index])
 
     if not times:
         return None
@@ -169,7 +166,7 @@ def _edited_for(checkpoint: Checkpoint, files: Sequence[File]) -> _Edited | None
 def _agents_begun(file: File) -> Collection[int]:
     """Return the number of the first line of each sub-agent whose transcript is in a file."""
     first_of: dict[str, int] = {}
-    for span, numbers in zip(file.events.spans, file.events.covers, strict=True):
+    for span, numbers in file.events.spans_with_lines():
         if span.agent and span.agent_id and numbers:
             first = min(numbers)
             first_of[span.agent_id] = min(first, first_of.get(span.agent_id, first))

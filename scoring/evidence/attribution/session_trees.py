@@ -9,7 +9,7 @@ from operator import attrgetter
 from typing import NamedTuple
 
 from scoring.evidence.transcripts.edits import WrittenFile
-from scoring.evidence.transcripts.events import AgentStarted, Edit, FileRemoved
+from scoring.evidence.transcripts.events import AgentStarted, Edit
 from scoring.evidence.transcripts.facts import NS, NS_MAX
 from scoring.evidence.transcripts.streams import (
     File,
@@ -310,8 +310,7 @@ def _note_edits(
     starts_of: dict[Tree, Counter[int]] = {}
     for file in work.files:
         trees = [tree_of[key] for key in file.session_keys if key in tree_of]
-        edits: list[tuple[int, Edit | FileRemoved]] = [*file.located(Edit)]
-        for index, event in [*edits, *file.located(FileRemoved)]:
+        for index, event in file.edits():
             edited_file = file.written_file(event)
             if edited_file not in names:
                 names[edited_file] = None
@@ -379,7 +378,7 @@ def _agents_begun(tree: Tree) -> dict[str, int]:
     """
     begun: dict[str, int] = {}
     for file in tree.files:
-        for span, numbers in zip(file.events.spans, file.events.covers, strict=True):
+        for span, numbers in file.events.spans_with_lines():
             name = span.agent_id or span.session or file.owner
             if not span.agent or name == tree.sessions[0].id:
                 continue

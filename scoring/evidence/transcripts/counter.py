@@ -95,7 +95,7 @@ class CountedHarness:
             events: what the transcript shows.
             clock: when its lines count.
         """
-        for span, numbers in zip(events.spans, events.covers, strict=True):
+        for span, numbers in events.spans_with_lines():
             tally.cover(file, span.session, clock.of_lines(numbers))
 
         for response in events.of(Response):

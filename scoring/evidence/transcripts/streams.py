@@ -15,7 +15,7 @@ from typing import NamedTuple, TypeAlias
 
 from .counter import CountedHarness
 from .edits import WrittenFile
-from .events import ChatText, CommitMade, FileEvent
+from .events import ChatText, CommitMade, Edit, FileEvent, FileRemoved
 from .facts import NS_MAX
 from .transcript_events import EventKind, TranscriptEvents
 from .transcript_files import TranscriptFile
@@ -125,7 +125,7 @@ class File:
         Lines that name no session are those of ``default``, the id of a session.
         """
         lines_of: defaultdict[str, set[int]] = defaultdict(set)
-        for span, numbers in zip(self.events.spans, self.events.covers, strict=True):
+        for span, numbers in self.events.spans_with_lines():
             if numbers:
                 lines_of[span.session or default].update(map(self.at, numbers))
         return dict(lines_of)
@@ -167,6 +167,14 @@ class File:
             index = self.at(event.line)
             if index in lines:
                 yield index, event
+
+    def edits(self, session: str = "") -> Iterator[tuple[int, Edit | FileRemoved]]:
+        """Yield the edits, then the removals, of files in a session's or all lines.
+
+        Each comes after the index of its line.
+        """
+        yield from self.located(Edit, session)
+        yield from self.located(FileRemoved, session)
 
     def in_parts(self, kind: type[EventKind]) -> Iterator[tuple[int, EventKind]]:
         """Yield the events of a kind that count in this file, each after the part of its line."""

@@ -4,7 +4,7 @@ How rows of the store are keyed and stamped: docs/ARCHITECTURE.md, "What is kept
 """
 
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from enum import IntEnum
 from functools import lru_cache
 from hashlib import shake_256
@@ -101,6 +101,10 @@ class TranscriptEvents(msgspec.Struct, array_like=True):
     texts: list[str] = []
     begins_session: bool = False
     messages: list[int] = []
+
+    def spans_with_lines(self) -> Iterator[tuple[LineSpan, list[int]]]:
+        """Yield each span with the numbers of its lines, as :attr:`covers` has them."""
+        yield from zip(self.spans, self.covers, strict=True)
 
     def of(self, kind: type[EventKind]) -> list[EventKind]:
         """Return the events of a kind, in the order in which they were put, or an empty list."""
