@@ -12,10 +12,9 @@ from typing import NamedTuple
 from scoring.evidence.git.authorship import AttributedHistory
 from scoring.evidence.git.checkpoints import checkpoint_ids
 from scoring.evidence.git.walk import Commit
-from scoring.evidence.transcripts.events import CommitMade, key_of
+from scoring.evidence.transcripts.events import CommitMade
 from scoring.evidence.transcripts.facts import NS
 from scoring.evidence.transcripts.streams import MadeCommit, Session, SessionCommit
-from scoring.text import trim
 
 _DIGITS = 7
 
@@ -51,8 +50,7 @@ class _LastCall(NamedTuple):
 
     def add(self, commit: Commit) -> MadeCommit:
         """Add a commit to the session, as if the line of the call showed it, and return it."""
-        subject = key_of(trim(commit.subject))
-        made = self.call._replace(sha=commit.sha[:15], subject=subject)
+        made = self.call.printing(commit.sha, commit.subject)
         insort(self.session.made, made)
         return MadeCommit(self.session, made)
 

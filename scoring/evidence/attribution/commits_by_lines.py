@@ -13,15 +13,13 @@ from typing import NamedTuple
 
 from scoring.evidence.git.authorship import AttributedHistory
 from scoring.evidence.git.checkpoints import Checkpoint, checkpoint_ids
-from scoring.evidence.git.commit_history import WrittenCommit
 from scoring.evidence.git.patches import FileLine
-from scoring.evidence.git.walk import Commit
 from scoring.evidence.transcripts.edits import (
     WrittenFile,
     apply_change,
     is_word,
 )
-from scoring.evidence.transcripts.events import LinesWritten, key_of
+from scoring.evidence.transcripts.events import LinesWritten
 from scoring.evidence.transcripts.facts import NS, timestamp_ns
 from scoring.evidence.transcripts.streams import (
     File,
@@ -32,7 +30,7 @@ from scoring.evidence.transcripts.streams import (
 from scoring.evidence.transcripts.work_trees import WorkTrees
 from scoring.evidence.transcripts.working_calls import calls_that_work
 from scoring.grouping import lists_by_key
-from scoring.text import composed, trim
+from scoring.text import composed
 
 from .commits_by_listing import commits_by_listing, files_by_checkpoint
 from .written import (
@@ -278,7 +276,7 @@ def add_quiet_commits(
             if sum(added.get(sha, {}).values()) >= LEAST_LINES
         ]
         for sha, call in _calls_that_made(session, candidates, trees).items():
-            session.made.append(_commit_of(call, git.commits[sha]))
+            session.made.append(call.printing(sha, git.commits[sha].subject))
 
     for session in unshown:
         session.made.sort()
@@ -456,9 +454,4 @@ def _add_shown(
                 committed is not None
                 and call.begun // NS <= committed <= call.time // NS
             ):
-                session.made.append(_commit_of(call, commits[sha]))
-
-
-def _commit_of(call: SessionCommit, commit: Commit | WrittenCommit) -> SessionCommit:
-    """Return a call that printed no commit, as if it had printed the commit that it made."""
-    return call._replace(sha=commit.sha[:15], subject=key_of(trim(commit.subject)))
+                session.made.append(call.printing(sha, commits[sha].subject))

@@ -13,12 +13,16 @@ from dataclasses import dataclass, field
 from itertools import chain, count
 from typing import NamedTuple, TypeAlias
 
+from scoring.text import trim
+
 from .counter import CountedHarness
 from .edits import WrittenFile
-from .events import ChatText, CommitMade, Edit, FileEvent, FileRemoved
+from .events import ChatText, CommitMade, Edit, FileEvent, FileRemoved, key_of
 from .facts import NS_MAX
 from .transcript_events import EventKind, TranscriptEvents
 from .transcript_files import TranscriptFile
+
+_MOST_DIGITS = 15  # of a SHA that are kept of what git printed
 
 SessionKey: TypeAlias = tuple[str, str]
 """The name of a harness, and the id of a session, or the path of a file that names no session."""
@@ -48,6 +52,10 @@ class SessionCommit(NamedTuple):
     folder: str = ""
     is_outside: bool = False
     shown: tuple[str, ...] = ()
+
+    def printing(self, sha: str, subject: str) -> "SessionCommit":
+        """Return a call that printed no commit as if it had printed this one."""
+        return self._replace(sha=sha[:_MOST_DIGITS], subject=key_of(trim(subject)))
 
 
 class MadeCommit(NamedTuple):
