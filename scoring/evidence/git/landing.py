@@ -231,9 +231,7 @@ class Landings:
         A trunk commit has the same patch as the commit or as its side, or merging the commit into
         the trunk would change nothing.
         """
-        wanted = {}
-        for sha in shas:
-            wanted[sha] = self._graph.pairs([sha]) + self._sides_of(sha)
+        wanted = {sha: self._graph.pairs([sha]) + self._sides_of(sha) for sha in shas}
         self._ask_changes(chain.from_iterable(wanted.values()))
 
         def certain(sha: str) -> bool:
@@ -307,12 +305,8 @@ class Landings:
 
         trees = merged_trees(isolated, self._tip, shas)
         self._unsure |= set(shas) - trees.keys()
-        if not trees:
-            return {}
-
-        tree_of_tip = (
-            self._repository.run("rev-parse", f"{self._tip}^{{tree}}").decode().strip()
-        )
+        printed = self._repository.run("rev-parse", f"{self._tip}^{{tree}}")
+        tree_of_tip = printed.decode().strip()
         landings = {}
         for sha in shas:
             if trees.get(sha) == tree_of_tip:
