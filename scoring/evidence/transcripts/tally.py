@@ -265,11 +265,7 @@ class Tally:
         """Count what was noted so far, each event once, and forget it."""
         for noted in self._responses.values():
             for copies in _distinct_responses(noted):
-                time = min(copy.time for copy in copies)
-                quarter = min(copy.quarter for copy in copies)
-                best = max(copies, key=attrgetter("rank"))
-                self.turn(time, best.response, best.model, quarter)
-                self.drop(time, sum(copy.response.copies for copy in copies) - 1)
+                self._count_response(copies)
         for calls in self._calls.values():
             self._count_call(calls)
         for key, results in self._results.items():
@@ -279,12 +275,30 @@ class Tally:
         self._calls.clear()
         self._results.clear()
 
+    def _count_response(self, copies: Sequence[_NotedResponse]) -> None:
+        """Count a response once, at its earliest copy, with the tokens of the one that knows most.
+
+        Most responses have one copy.
+        """
+        best = copies[0]
+        time = best.time
+        quarter = best.quarter
+        if len(copies) > 1:
+            best = max(copies, key=attrgetter("rank"))
+            time = min(copy.time for copy in copies)
+            quarter = min(copy.quarter for copy in copies)
+
+        self.turn(time, best.response, best.model, quarter)
+        read = sum(copy.response.copies for copy in copies)
+        if read > 1:
+            self.drop(time, read - 1)
+
     def _count_call(self, copies: Sequence[_NotedCall]) -> None:
         """Count a call once, at its earliest copy, with the bits of all copies."""
-        time = min(copies).time
+        at = self._at(min(copies).time)
+        at.counts["tool_calls"] += 1
         for copy in copies:
-            self.flag(time, CALLED | copy.shows)
-        self.end(time, calls=1, errors=0)
+            at.flags |= CALLED | copy.shows
 
     def _count_result(
         self,
@@ -298,9 +312,10 @@ class Tally:
             counted_with: the copies of the call, or of the result where no call is known. A
                 failure counts at the earliest of them.
         """
-        time = min(counted_with).time
-        self.flag(time, ENDED)
-        self.end(time, calls=0, errors=int(any(copy.failed for copy in copies)))
+        at = self._at(min(counted_with).time)
+        at.flags |= ENDED
+        if any(copy.failed for copy in copies):
+            at.counts["tool_errors"] += 1
 
     def total(self, first: int, last: int) -> _Slice:
         """Return what is in the slices with the indices from ``first`` to before ``last``."""
