@@ -172,9 +172,10 @@ def _idle_checkpoints(work: WorkOfAgents) -> set[str]:
     for session in work.sessions:
         for file in session.files:
             read.add(file.checkpoint)
-            start = file.start or 0
             for kind in (Edit, PossibleEdit, UnseenEdit):
-                if any(event.line >= start for event in file.events.of(kind)):
+                if any(
+                    file.in_checkpoint(event.line) for event in file.events.of(kind)
+                ):
                     edited.add(file.checkpoint)
     checkpoints = work.checkpoints
     return {

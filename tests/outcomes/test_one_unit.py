@@ -342,6 +342,17 @@ class TestCheckpointsThatNoCommitNames:
         (unit,) = units(history, da_score)
         assert (unit["commit"], unit["state"]) == (None, "lost")
 
+    def test_for_a_question_is_no_work_though_its_transcript_holds_later_edits(
+        self, history: History, da_score: DaScore
+    ) -> None:
+        session = history.session("s1", stored=False)
+        session.turn(40, 1)
+        writes(session, 100, 2, "src/a.py")
+        checkpoint = recorded(history, 1, 50, session)
+        history.commit(30 * DAY, "Later")
+        (unit,) = units(history, da_score)
+        assert (unit["kind"], unit["checkpoints"]) == ("rest", [checkpoint])
+
     @cases(
         "path, listed, second, subject",
         {
@@ -387,6 +398,27 @@ class TestCheckpointsThatNoCommitNames:
         else:
             assert len(found) == 2
             assert [unit["tokens"]["output"] for unit in found] == [1 + 2, 4]
+
+    def test_what_a_session_edited_after_it_was_stored_is_not_asked_of_the_commit(
+        self, history: History, da_score: DaScore
+    ) -> None:
+        maker = history.session("maker", stored=False)
+        helper = history.session("helper", stored=False)
+        writes(maker, 40, 1, "src/a.py")
+        writes(helper, 60, 4, "src/b.py", OTHER_TEXT)
+        made_at = {"created_at": stamp(150)}
+        checkpoint = history.checkpoint(
+            1,
+            ({"session": "maker", **made_at}, maker.lines),
+            ({"session": "helper", **made_at}, list(helper.lines)),
+        )
+        writes(helper, 160, 8, "src/c.py")
+        recorded(history, 2, 80, helper, "src/b.py")
+        changed = {"src/a.py": TEXT, "src/b.py": TEXT}
+        history.commit(150, "Add it", checkpoint, files=changed)
+        history.commit(30 * DAY, "Later")
+        found = {unit["kind"]: unit["checkpoints"] for unit in units(history, da_score)}
+        assert [len(found["commit"]), found["rest"]] == [2, []]
 
     @cases(
         "is_here, count",

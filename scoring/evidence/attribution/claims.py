@@ -18,7 +18,8 @@ from scoring.evidence.transcripts.observed_facts import ClaimResult, ClaimSeen
 from scoring.evidence.transcripts.streams import File, SessionKey
 
 from .iteration_shares import Share
-from .sightings import Sighting, Sightings
+from .sighting import Sighting
+from .sightings import Sightings
 
 
 @dataclass

@@ -14,9 +14,11 @@ from scoring.evidence.transcripts.events import (
     Compaction,
     Edit,
     Event,
+    LinesWritten,
     ProgramRun,
     Prompt,
     TestRun,
+    UnseenEdit,
     UserBreak,
     WorkReset,
 )
@@ -25,7 +27,8 @@ from scoring.evidence.transcripts.streams import File, SessionCommit, SessionKey
 from scoring.grouping import lists_by_key
 
 from .iteration_shares import Share
-from .sightings import Sighting, Sightings
+from .sighting import Sighting
+from .sightings import Sightings
 
 SAID_WRONG = "words of the user that read as a correction"
 """How it is described that the user said that something is wrong."""
@@ -35,6 +38,13 @@ _CORRECTED = {
     "refusal": "tool use refused by the user",
     "wrong": SAID_WRONG,
 }
+
+_OF_A_PATH: tuple[type[LinesWritten | UnseenEdit | WorkReset], ...] = (
+    LinesWritten,
+    UnseenEdit,
+    WorkReset,
+)
+"""Kinds of events that name a path, beside edits."""
 
 
 class _Collector:
@@ -61,11 +71,12 @@ class _Collector:
         self._add_runs(file)
         self._add_edits(file)
         self._add_breaks(file)
-        for reset in file.events.of(WorkReset):
-            self._add(file, reset, file.text(reset.path))
-        for kind in (Prompt, AgentStarted, Compaction, Call):
+        for kind in _OF_A_PATH:
             for event in file.events.of(kind):
-                self._add(file, event)
+                self._add(file, event, file.text(event.path))
+        for other_kind in (Prompt, AgentStarted, Compaction, Call):
+            for other_event in file.events.of(other_kind):
+                self._add(file, other_event)
         for part, program in file.in_parts(ProgramRun):
             self.sightings[part].programs.add(program.program)
 

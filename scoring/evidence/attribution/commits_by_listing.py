@@ -144,17 +144,14 @@ def _edited_for(checkpoint: Checkpoint, files: Sequence[File]) -> _Edited | None
     paths = {f"/{name}" for name in checkpoint.files_touched}
     times = []
     for file in files:
-        start = file.start or 0
-        starts = [
-            event for event in file.events.of(AgentStarted) if event.line >= start
-        ]
-        begun = [number for number in _agents_begun(file) if number >= start]
-        if len(starts) > len(begun):
+        starts = [event.line for event in file.events.of(AgentStarted)]
+        begun = filter(file.in_checkpoint, _agents_begun(file))
+        if len(list(filter(file.in_checkpoint, starts))) > len(list(begun)):
             return None  # what the others edited is not known
 
         for index, event in file.edits():
             path = file.written_file(event).whole_path
-            if event.line >= start and not is_private_or_temporary(path):
+            if file.in_checkpoint(event.line) and not is_private_or_temporary(path):
                 paths.add(path)
                 times.append(file.times[index])
 

@@ -1,13 +1,10 @@
 """What was seen in the lines of an iteration: ``docs/EVIDENCE.md``, "Observations"."""
 
-import posixpath
 from bisect import bisect_right
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from operator import attrgetter
-from pathlib import Path
-from typing import Any, NamedTuple
 
 from msgspec.structs import replace
 
@@ -30,57 +27,14 @@ from scoring.evidence.transcripts.observed_facts import (
     TestsSeen,
     WorkSeen,
 )
-from scoring.evidence.transcripts.streams import File, SessionKey
+from scoring.evidence.transcripts.streams import SessionKey
+
+from .sighting import Sighting
+from .undone_edits import takes_back, undone_edits
 
 _TEST_VERIFIERS = frozenset(
     ("unit", "test", "tests", "integration", "e2e", "regression", "acceptance")
 )
-
-
-class Sighting(NamedTuple):
-    """One event, with the time and the part of its line. Times are nanoseconds since 1970.
-
-    Attributes:
-        time: when the line was written; of a run of tests, when the run ended, if that is known,
-            else when it began.
-        file: the transcript.
-        event: what was seen, an :class:`~scoring.evidence.transcripts.events.Event`.
-        part: the number of the part of the line; of a run, of the part in which it began.
-        text: the path that was edited or reset, or the label of a run's command; "" for others.
-        began: when a run began; 0 for others.
-    """
-
-    time: int
-    file: File
-    event: Any
-    part: int
-    text: str = ""
-    began: int = 0
-
-    @property
-    def session(self) -> SessionKey:
-        """The key of the session that has all lines of the transcript."""
-        return self.file.key
-
-    @property
-    def agent(self) -> str:
-        """The name of the sub-agent that wrote the line, or "" for the session itself."""
-        return self.file.agent(self.event.span)
-
-    @property
-    def by(self) -> tuple[SessionKey, str]:
-        """The key of the session, and the name of the sub-agent, which is "" for the session."""
-        return self.session, self.agent
-
-    @property
-    def path(self) -> Path:
-        """The path of the transcript."""
-        return self.file.transcript.path
-
-    @property
-    def line(self) -> int:
-        """The number of the line in the transcript, from 1."""
-        return int(self.event.line) + 1
 
 
 class _Corrections:
@@ -185,21 +139,25 @@ class Sightings:
     def tests(self, end: int | None) -> tuple[TestsSeen, Sighting | None]:
         """Return what was seen of test runs, and the last run up to the end if it has a verdict.
 
-        Runs of sub-agents that edited no code are counted apart. A run that began up to the end and
-        ended after it has no verdict.
+        Runs of sub-agents that edited no code are counted apart; edits that were undone are none. A
+        run that began up to the end and ended after it has no verdict, and neither has one of such
+        edits.
 
         Args:
             end: when the iteration ended, in ns since 1970; None: no time is too late.
         """
         all_runs = self.of(TestRun)
         edits = [edit for edit in self.of(Edit) if is_code(edit.text)]
-        editors = {edit.by for edit in edits}
+        undone = undone_edits(self.seen)
+        edits_undone = {edit for undoing in undone for edit in undoing.edits}
+        editors = {edit.by for edit in edits if edit not in edits_undone}
 
         runs = []
         for run in all_runs:
             if run.agent and run.by not in editors:
                 continue
-            if run.began <= (end or run.time) < run.time:
+            ended_late = run.began <= (end or run.time) < run.time
+            if ended_late or any(undoing.spoils(run) for undoing in undone):
                 run = run._replace(event=replace(run.event, passed=None))
             runs.append(run)
         runs.sort(key=attrgetter("began"))
@@ -275,13 +233,16 @@ class Sightings:
     def _resets(self) -> list[Sighting]:
         """Return the resets of the agent's own work, each kind of one command once.
 
-        A reset of files counts where the session had edited one of these. An amendment counts where
+        A reset of files counts where the session had edited one of these, and ``git checkout``
+        only with ``--``. An amendment counts where
         the last test run with a verdict up to then failed.
         """
         verdicts = [run for run in self.of(TestRun) if run.event.passed is not None]
         resets: dict[tuple[int, int, str], Sighting] = {}
         for reset in self.of(WorkReset):
             kind = reset.event.kind
+            if kind == "checkout":
+                continue
             if kind in ("hard", "paths") and not self._was_edited(reset):
                 continue
             if kind == "amend":
@@ -292,21 +253,11 @@ class Sightings:
         return list(resets.values())
 
     def _was_edited(self, reset: Sighting) -> bool:
-        """Return whether the session had edited, up to a reset, what the reset takes back.
-
-        That is a file, something in a folder, or anything where the reset names no path or ``.``.
-        """
-        name = posixpath.normpath(reset.text) if reset.text else "."
-        for path, time in self.edited.get(reset.session, {}).items():
-            if time > reset.time:
-                continue
-            if (
-                name == "."
-                or f"/{path}".endswith(f"/{name}")
-                or f"/{name}/" in f"/{path}"
-            ):
-                return True
-        return False
+        """Return whether the session had edited, up to a reset, what the reset takes back."""
+        return any(
+            time <= reset.time and takes_back(reset, path)
+            for path, time in self.edited.get(reset.session, {}).items()
+        )
 
     def ran_for(self, verifier_type: str) -> bool:
         """Return whether a command ran for a verifier of a type.

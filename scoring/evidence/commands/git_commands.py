@@ -64,16 +64,19 @@ _RESTORE_VALUED_OPTIONS = frozenset(
     {"-s", "--source", "--pathspec-from-file", "--conflict"}
 )
 
+_FILE_OR_FOLDER = re.compile(r"\.|.+\.\w+")
+"""Matches an operand of ``git checkout`` that is not a branch: ``.``, and a name with an ending."""
+
 _REMOTE_REVISION = re.compile(r"(?:remotes/)?(?:origin|upstream)/|FETCH_HEAD|\S*@\{u")
 """Matches a revision of a remote: a reset to one updates the work tree and takes no work back."""
 
 _FOLDER_OPTIONS = ("-C", "--work-tree", "--git-dir")
 
-ResetKind = Literal["hard", "paths", "revert", "amend"]
+ResetKind = Literal["hard", "paths", "checkout", "revert", "amend"]
 """How a command takes work back.
 
-In this order: ``git reset --hard``, restoring files from git, ``git revert``,
-``git commit --amend``.
+In this order: ``git reset --hard``, restoring files from git, ``git checkout`` of what looks like
+files, ``git revert``, ``git commit --amend``.
 """
 
 
@@ -352,6 +355,9 @@ def _reset_of(command: GitCommand) -> Reset | None:
     paths: tuple[str, ...] = ()
     if subcommand == "checkout" and "--" in arguments:
         paths = arguments[arguments.index("--") + 1 :]
+    elif subcommand == "checkout":
+        files = tuple(filter(_FILE_OR_FOLDER.fullmatch, arguments))
+        return Reset("checkout", files) if files else None
     elif subcommand == "restore":
         of_index = not {"--staged", "-S"}.isdisjoint(arguments)
         of_work_tree = not {"--worktree", "-W"}.isdisjoint(arguments)

@@ -8,7 +8,8 @@ import re
 from collections.abc import Iterator
 from itertools import pairwise
 
-from .git_commands import GitCommand, git_commands
+from .file_writes import rewritten_path
+from .git_commands import GitCommand, git_commands, resets
 from .programs import is_option
 from .shell_command import Commands
 
@@ -69,7 +70,20 @@ def tests_other_code(
             is_older = _is_older_after(call, is_older, returns_later=returns_later)
         elif call.subcommand == "worktree" and folder is not None:
             is_other_tree = is_other_tree or _adds_other_tree(call, folder)
-    return bool(is_stashed or is_older or is_other_tree)
+    is_undone = _is_undone_after(commands, index)
+    return bool(is_stashed or is_older or is_other_tree or is_undone)
+
+
+def _is_undone_after(commands: Commands, index: int) -> bool:
+    """Return whether git takes a file back after a test run that the line changed before it."""
+    changed: set[str] = set()
+    for command in commands[:index]:
+        changed.update(command.writes)
+        if command.words:
+            changed.add(rewritten_path(command.words))
+    return any(
+        not changed.isdisjoint(reset.paths) for reset in resets(commands[index + 1 :])
+    )
 
 
 def _git_calls(commands: Commands) -> Iterator[GitCommand]:

@@ -310,12 +310,12 @@ class WorkReset(Event):
     """A command by which the agent took its own work back.
 
     Attributes:
-        kind: how: ``hard`` for all changes, ``paths`` for files, ``revert`` and ``amend`` for
-            commits.
+        kind: how: ``hard`` for all changes, ``paths`` for files, ``checkout`` for what looks like
+            files, ``revert`` and ``amend`` for commits.
         path: the index of the path in ``texts``; None where the command names no path.
     """
 
-    kind: Literal["hard", "paths", "revert", "amend"]
+    kind: Literal["hard", "paths", "checkout", "revert", "amend"]
     path: int | None
 
 

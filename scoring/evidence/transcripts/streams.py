@@ -184,6 +184,15 @@ class File:
         yield from self.located(Edit, session)
         yield from self.located(FileRemoved, session)
 
+    def in_checkpoint(self, number: int) -> bool:
+        """Return whether a line is in the part for which its checkpoint was stored, by its number.
+
+        A transcript that was stored again later has more lines than that.
+        """
+        index = self.at(number)
+        until = NS_MAX if self.stored is None else self.stored
+        return index >= 0 and number >= (self.start or 0) and self.times[index] <= until
+
     def in_parts(self, kind: type[EventKind]) -> Iterator[tuple[int, EventKind]]:
         """Yield the events of a kind that count in this file, each after the part of its line."""
         for event in self.events.of(kind):

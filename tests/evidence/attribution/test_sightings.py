@@ -271,6 +271,98 @@ def test_the_last_run_decides(
     assert any(one.kind == "tests" for one in seen.seen) is (tests[2] is not None)
 
 
+def replaces(session: Session, second: float, old: str, new: str) -> None:
+    """An edit of a file puts one text in the place of another."""
+    given = {"file_path": f"{session.cwd}/src/a.py", "old_string": old}
+    use = {"type": "tool_use", "id": f"e{second}", "name": "Edit"}
+    session.turn(second, int(second * 10), use | {"input": given | {"new_string": new}})
+    session.result(second + 0.1, f"e{second}", "The file has been updated.")
+
+
+SOUND, BROKEN, OTHER = "if mast > sail:", "if mast < sail:", "if mast == sail:"
+
+BREAK, MEND = (SOUND, BROKEN), (BROKEN, SOUND)
+
+
+@cases(
+    "steps, tests",
+    {
+        "git takes the edit back": ([BREAK, "pytest", "git checkout src/a.py"], (1, 1)),
+        "restore": ([BREAK, "pytest", "git restore src"], (1, 1)),
+        "all": ([BREAK, "pytest", "git reset --hard"], (1, 1)),
+        "an edit puts the text back": ([BREAK, "pytest", MEND], (1, 1)),
+        "in several steps": (
+            [BREAK, "pytest", (BROKEN, OTHER), (OTHER, SOUND)],
+            (1, 1),
+        ),
+        "an edit in place": (
+            ["sed -i s/a/b/ src/a.py", "pytest", "git checkout src/a.py"],
+            (1, 1),
+        ),
+        "in one line": (
+            ["sed -i s/a/b/ a.py; pytest; git checkout -- a.py"],
+            (1, 1),
+        ),
+        "git takes it back, whatever the run said": (
+            [BREAK, "pytest --passes", "git checkout src/a.py"],
+            (1, 1),
+        ),
+        "not one that passed, by edits": ([BREAK, "pytest --passes", MEND], (1, 0)),
+        "not before the edit": (["pytest", BREAK, "git checkout src/a.py"], (1, 0)),
+        "not after it was undone": ([BREAK, MEND, "pytest"], (1, 0)),
+        "not of another file": ([BREAK, "pytest", "git checkout src/b.py"], (1, 0)),
+        "not by another text": ([BREAK, "pytest", (BROKEN, OTHER)], (1, 0)),
+        "not by a branch": ([BREAK, "pytest", "git checkout main"], (1, 0)),
+        "not what was undone before": (
+            [BREAK, MEND, "pytest", BREAK, "git checkout src/a.py"],
+            (1, 0),
+        ),
+        "not where a program changed it since": (
+            [BREAK, "pytest", "sed -i s/a/b/ src/a.py", MEND],
+            (1, 0),
+        ),
+    },
+)
+def test_a_run_of_edits_that_were_undone_has_no_verdict(
+    made: History,
+    observed: Read,
+    steps: list[str | tuple[str, str]],
+    tests: tuple[int, int],
+) -> None:
+    session = made.session("s1")
+    resets = sum("restore" in step or "hard" in step for step in steps)
+    for n, step in enumerate(steps, 10):
+        if isinstance(step, tuple):
+            replaces(session, n, *step)
+        else:
+            outcome = "passed" if "passes" in step else "failed"
+            printed = f"1 {outcome} in 0.1s" if "pytest" in step else ""
+            session.run(n, n, step, printed)
+    commit(made, session, 20, "work", 4096)
+    found = observed(made)[1]
+    seen = found.tests
+    assert (seen.runs, seen.no_verdict, found.corrections.resets) == (*tests, resets)
+    assert seen.last_passed is (None if tests[1] else "passes" in str(steps))
+
+
+@pytest.mark.parametrize(
+    ("undo", "runs"), [pytest.param(MEND, 0, id="all"), pytest.param((), 1, id="none")]
+)
+def test_a_sub_agent_whose_edits_were_undone_only_reviewed(
+    made: History, observed: Read, undo: tuple[str, ...], runs: int
+) -> None:
+    session = made.session("s1")
+    session.turn(9, 1)
+    for n, texts in enumerate(filter(None, (BREAK, undo))):
+        replaces(session, 10 + 2 * n, *texts)
+    session.run(15, 5, "pytest -q", "1 passed in 0.1s")
+    for line in session.lines[1:]:
+        line |= {"isSidechain": True, "agentId": "a1"}
+    commit(made, session, 20, "work", 4096)
+    seen = observed(made)[1].tests
+    assert (seen.runs, seen.reviewing) == (runs, 1 - runs)
+
+
 @pytest.mark.parametrize(
     ("began", "ended", "passed"),
     [

@@ -83,6 +83,8 @@ def test_no_commit_is_read(output: str) -> None:
         ("git -C x reset --hard HEAD~1 && git clean -fd", [HARD]),
         ("git checkout -- a.py 'b c.py'", [Reset("paths", ("a.py", "b c.py"))]),
         ("git checkout HEAD -- a.py", [Reset("paths", ("a.py",))]),
+        ("git checkout a.py .", [Reset("checkout", ("a.py", "."))]),
+        ("git checkout HEAD a.py", [Reset("checkout", ("a.py",))]),
         ("git restore a.py", [Reset("paths", ("a.py",))]),
         ("git restore --source HEAD~1 -- a.py", [Reset("paths", ("a.py",))]),
         ("git restore -SW a.py --staged --worktree", [Reset("paths", ("a.py",))]),

@@ -1,0 +1,116 @@
+"""Edits that were undone, as of a fault that was put in to see a test fail.
+
+docs/EVIDENCE.md, "Observations", has the rules.
+"""
+
+import posixpath
+from collections.abc import Iterable
+from typing import NamedTuple
+
+from scoring.evidence.transcripts.events import (
+    Edit,
+    LinesWritten,
+    UnseenEdit,
+    WorkReset,
+)
+from scoring.evidence.transcripts.streams import SessionKey
+
+from .sighting import Sighting
+
+
+class Undoing(NamedTuple):
+    """Edits of one session that were undone.
+
+    Attributes:
+        edits: the edits; where edits undid them, these too. There is at least one.
+        time: when the edits were undone, in ns since 1970.
+        by_git: whether git took them back.
+    """
+
+    edits: list[Sighting]
+    time: int
+    by_git: bool
+
+    def spoils(self, run: Sighting) -> bool:
+        """Return whether a test run of the session says nothing, as an edit was there meanwhile.
+
+        One that passed is followed by the edits that undid it, and so says what it says before
+        edits.
+        """
+        began = min(edit.time for edit in self.edits)
+        is_inside = began <= run.began <= self.time
+        is_its = run.session == self.edits[0].session
+        return is_inside and is_its and (self.by_git or run.event.passed is False)
+
+
+class _FileEdits:
+    """The edits of a file that stand.
+
+    The text that a file has is known by the sum of the hashes of all lines that edits changed.
+    """
+
+    def __init__(self) -> None:
+        self.edits: list[Sighting] = []
+        self._text = 0
+        self._counts = {0: 0}  # by text, after how many edits the file had it
+
+    def add(self, edit: Sighting) -> None:
+        """Add an edit. Where it does not show what it changes, no earlier text is known."""
+        if isinstance(edit.event, UnseenEdit):
+            self._counts.clear()
+        else:
+            self._counts[self._text] = len(self.edits)
+        self.edits.append(edit)
+
+    def undone_by(self, written: Sighting) -> list[Sighting]:
+        """Return the edits that stand no more after lines were written: none with a new text.
+
+        The edit that wrote the lines is the last one.
+        """
+        self._text += sum(written.event.hashes)
+        count = self._counts.setdefault(self._text, len(self.edits))
+        undone = self.edits[count:]
+        if undone:
+            del self.edits[count:]
+            self._counts = {
+                text: earlier
+                for text, earlier in self._counts.items()
+                if earlier <= count
+            }
+        return undone
+
+
+def undone_edits(seen: Iterable[Sighting]) -> list[Undoing]:
+    """Return the edits that git took back, and those after which a file has an earlier text again.
+
+    Args:
+        seen: what was seen, by time.
+    """
+    undone = []
+    files: dict[tuple[SessionKey, str], _FileEdits] = {}
+    for sighting in seen:
+        taken: list[Sighting] = []
+        file = (sighting.session, sighting.text)
+        if isinstance(sighting.event, Edit | UnseenEdit):
+            files.setdefault(file, _FileEdits()).add(sighting)
+        elif isinstance(sighting.event, LinesWritten):
+            taken = files.setdefault(file, _FileEdits()).undone_by(sighting)
+        elif isinstance(sighting.event, WorkReset):
+            if sighting.event.kind in ("revert", "amend"):
+                continue
+            for session, path in list(files):
+                if session == sighting.session and takes_back(sighting, path):
+                    taken += files.pop((session, path)).edits
+        if taken:
+            by_git = isinstance(sighting.event, WorkReset)
+            undone.append(Undoing(taken, sighting.time, by_git))
+    return undone
+
+
+def takes_back(reset: Sighting, path: str) -> bool:
+    """Return whether a reset takes back a file: it names the file or a folder of it, or no path.
+
+    ``.`` is no path.
+    """
+    name = posixpath.normpath(reset.text) if reset.text else "."
+    return name == "." or f"/{path}".endswith(f"/{name}") or f"/{name}/" in f"/{path}"
