@@ -248,10 +248,9 @@ def _give_lines(gathering: _Gathering, work: AllWork) -> "array[int]":
                     unit = reported
                 unit.lines.setdefault(tree.root, array("i")).append(line)
 
-            reported = None
-            if part.made:
-                in_log = part.place >= 0
-                reported = gathering.of_items[part.place] if in_log else own_unit
+            reported = own_unit if part.made else None
+            if part.place >= 0:
+                reported = gathering.of_items[part.place]
     return times
 
 

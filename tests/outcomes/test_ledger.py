@@ -64,6 +64,32 @@ def test_what_reports_a_commit_belongs_to_its_unit(
     assert (unit["kind"], unit["tokens"]["output"]) == ("commit", 3 + 4)
 
 
+def test_what_reports_a_commit_that_no_line_shows_belongs_to_its_unit(
+    history: History, work: Work
+) -> None:
+    session = history.session("s1")
+    writes(session, 100, 1, "src/a.py")
+    checkpoint = history.checkpoint(1, ({"session": "s1"}, session.lines))
+    mark = history.commit(200, "Add it", checkpoint, files={"src/a.py": TEXT})
+    history.entry(mark, "Add it", "s1")
+    session.turn(300, 4)
+    history.commit(30 * DAY, "Much later")
+    (unit,) = work()["units"]
+    assert (unit["kind"], unit["tokens"]["output"]) == ("commit", 1 + 4)
+
+
+def test_what_a_sub_agent_is_asked_does_not_end_the_report_of_a_commit(
+    history: History, work: Work
+) -> None:
+    committed(history)
+    session = history.sessions[0]
+    session._claude(290, True, type="user", message={"content": "Look at the sails."})
+    session.turn(300, 4)
+    history.commit(30 * DAY, "Much later")
+    (unit,) = work()["units"]
+    assert (unit["kind"], unit["tokens"]["output"]) == ("commit", 3 + 4)
+
+
 def test_what_a_session_did_for_a_commit_is_that_commits_and_what_was_said_after_it_is_talk(
     history: History, work: Work
 ) -> None:

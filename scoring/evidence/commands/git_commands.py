@@ -36,9 +36,14 @@ _SHOW_TEXT = frozenset(
     {"cat", "head", "tail", "sed", "awk", "grep", "rg", "echo", "printf"}
 )
 
-_SHOW_COMMITS = frozenset({"log", "show", "rev-parse", "reflog"})
-_SHOWN_SHA = re.compile(r"^(?:commit )?([0-9a-f]{7,40})(?=[ :\r\n]|\Z)", re.MULTILINE)
-_ANY_SHA = re.compile(r"\b[0-9a-f]{7,40}\b")
+_SHOW_COMMITS = frozenset({"log", "show", "rev-parse", "reflog", "push"})
+_SHOWN_SHA = re.compile(
+    r"^(?:commit | [ +] [0-9a-f]{7,40}\.\.\.?)?([0-9a-f]{7,40})(?=[ :\r\n]|\Z)",
+    re.MULTILINE,
+)
+"""Matches the SHA of a commit as ``git log`` and the like begin lines with it, and ``git push``."""
+
+_ANY_SHA = re.compile(r"\b([0-9a-f]{7,40})\b")
 _SHOWN_LIMIT = 20
 """How many commits of one output are kept, the first ones."""
 
@@ -229,10 +234,7 @@ def shas_shown(output: str, *, anywhere: bool = False) -> tuple[str, ...]:
         anywhere: whether SHAs inside of lines count too.
     """
     form = _ANY_SHA if anywhere else _SHOWN_SHA
-    return tuple(
-        match.group().split()[-1]
-        for match in islice(form.finditer(output), _SHOWN_LIMIT)
-    )
+    return tuple(match[1] for match in islice(form.finditer(output), _SHOWN_LIMIT))
 
 
 def _shows_text(command: ShellCommand) -> bool:

@@ -435,9 +435,13 @@ def _commits_of(session: Session) -> list[SessionCommit]:
 
 
 def user_times(files: Iterable[File]) -> list[int]:
-    """Return when the user, or the harness in the user's place, wrote, in ns, ascending."""
+    """Return when the user, or the harness in the user's place, wrote, in ns, ascending.
+
+    What a sub-agent is asked is not the user's.
+    """
     times: set[int] = set()
     for file in files:
-        texts = file.located(ChatText)
-        times.update(file.times[index] for index, text in texts if text.by_user)
+        for index, text in file.located(ChatText):
+            if text.by_user and not file.agent(text.span):
+                times.add(file.times[index])
     return sorted(times)

@@ -346,6 +346,8 @@ class TestMade:
         assert events.of(CommitMade)[-1].amends is amends
 
     LOG = "1a2b3c4 Say hello\n5a6b7c8 Before"
+    PUSHED = "To github.com:a/b\n   5a6b7c8..1a2b3c4  dev -> dev\n"
+    FORCED = " + 5a6b7c8...1a2b3c4 dev -> dev (forced update)"
 
     @cases(
         "lines, shown",
@@ -365,6 +367,14 @@ class TestMade:
             "in the next": (
                 [*bash("git commit -qm x"), *bash("git log -2", LOG, name="toolu_2")],
                 ("1a2b3c4", "5a6b7c8"),
+            ),
+            "by a push": (
+                bash("git commit -qm x; git push", PUSHED),
+                ("1a2b3c4",),
+            ),
+            "by a push with force, in the next": (
+                [*bash("git commit -qm x"), *bash("git push -f", FORCED, name="t2")],
+                ("1a2b3c4",),
             ),
             "later": (
                 [
