@@ -285,6 +285,33 @@ class TestQuietCommits:
         assert [unit["kind"] for unit in units(history, da_score)] == ["rest"]
 
 
+@pytest.mark.parametrize("first", ["a", "b"])
+def test_lines_before_a_call_that_makes_two_commits_are_of_the_one_with_their_edits(
+    history: History, da_score: DaScore, first: str
+) -> None:
+    session = history.session("s1")
+    writes(session, 100, 1, "src/b.py")
+    paths = ["src/a.py", "src/b.py"] if first == "a" else ["src/b.py", "src/a.py"]
+    marks = [
+        history.commit(
+            200 + second, f"Add {path}", files={path: f"{path} = 1\n" + TEXT}
+        )
+        for second, path in enumerate(paths)
+    ]
+    printed = [
+        f"[main @sha:{mark}@] Add {path}\n 1 file changed"
+        for mark, path in zip(marks, paths, strict=True)
+    ]
+    command = "; ".join(f"git commit {path} -m 'Add {path}'" for path in paths)
+    session.run(200, 2, command, "\n".join(printed))
+    history.commit(30 * DAY, "Later")
+    tokens = {
+        unit["subject"]: unit["tokens"] and unit["tokens"]["output"]
+        for unit in units(history, da_score)
+    }
+    assert tokens == {"Add src/a.py": None, "Add src/b.py": 1 + 2}
+
+
 def recorded(
     history: History, number: int, second: int, session: Session, *paths: str
 ) -> str:

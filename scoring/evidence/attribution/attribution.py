@@ -362,7 +362,7 @@ def _number_parts(shares: Sequence[Share], ownership: OwnedLines) -> list[int]:
     """Note the number of each part, in ``own`` and ``voting`` of the shares and for each line.
 
     A part here is all lines that have the same owner and vote on the same iterations. The parts
-    that an iteration owns have numbers in a row. A share that shares a part of an earlier iteration
+    that an iteration owns have numbers in a row. A share that shares a part of another iteration
     gets all parts that vote on that one too.
 
     Returns:

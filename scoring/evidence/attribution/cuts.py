@@ -154,7 +154,7 @@ class ChangedFiles:
                 other_checkpoints
             )
         if is_own:
-            return any(part.last_edit(name) is not None for name in question.files)
+            return part.edits_any(question.files)
         return self.takes_pending(index, part)
 
     def name_of(self, file: WrittenFile) -> str:
@@ -231,7 +231,7 @@ class _TreeCutter(NamedTuple):
         cut_at: set[int] = set()
         for tree in trees:
             named_by = [*naming.get(tree, ()), *self._made_again(tree)]
-            idle += self._cut(tree, _candidates(tree, named_by))
+            idle += self._cut(tree, self._candidates(tree, named_by))
             cut_at.update(cut.place for cut in tree.cuts)
 
         for part in sole_editors(idle):
@@ -251,6 +251,27 @@ class _TreeCutter(NamedTuple):
                 if authored is not None and cut.made.time - authored > _A_MINUTE:
                     made_again.append(self.shares[cut.place])
         return made_again
+
+    def _candidates(self, tree: Tree, shares: Iterable[Share]) -> list[Cut]:
+        """Return the cuts of a tree that lines show and those by the times of commits, in order.
+
+        Of cuts at one position those that lines show come first, of these the commits of files
+        that were edited; then earlier commits. ``shares`` have commits that cut it by their times.
+        """
+        positions = sorted({0, *(cut.at for cut in tree.cuts)})
+        starts = dict(zip(positions[1:], positions, strict=False))
+        candidates: list[tuple[int, int, int, Cut]] = []
+        for cut in dict.fromkeys(tree.cuts):
+            part = SessionPart(tree, starts.get(cut.at, 0), cut.at)
+            files = self.shares[cut.place].question.files if cut.place >= 0 else ()
+            candidates.append((cut.at, -part.edits_any(files), cut.place, cut))
+        for share in shares:
+            at = _lines_before(share, tree)
+            if at is not None:
+                cut = Cut(at, share.index)
+                candidates.append((at, 1, share.question.authored or 0, cut))
+        candidates.sort(key=itemgetter(0, 1, 2))
+        return [cut for *_, cut in candidates]
 
     def _cut(self, tree: Tree, candidates: Iterable[Cut]) -> list[SessionPart]:
         """Set the cuts of a tree, and return the parts to cut only where no other tree is cut.
@@ -324,25 +345,6 @@ class _TreeCutter(NamedTuple):
         if start:
             tree.cuts.append(Cut(start, OTHER_COMMIT))
         return start
-
-
-def _candidates(tree: Tree, shares: Iterable[Share]) -> list[Cut]:
-    """Return the cuts of a tree that lines show and those by the times of commits, in order.
-
-    Of cuts at one position those that lines show come first, then those of earlier commits.
-
-    Args:
-        tree: the tree.
-        shares: the iterations with commits that cut the tree by their times.
-    """
-    candidates = [(cut.at, 0, cut.place, cut) for cut in dict.fromkeys(tree.cuts)]
-    for share in shares:
-        at = _lines_before(share, tree)
-        if at is not None:
-            cut = Cut(at, share.index)
-            candidates.append((at, 1, share.question.authored or 0, cut))
-    candidates.sort(key=itemgetter(0, 1, 2))
-    return [cut for *_, cut in candidates]
 
 
 def _lines_before(share: Share, tree: Tree) -> int | None:

@@ -172,6 +172,10 @@ class SessionPart(NamedTuple):
             of_names.update(self.inside(self.tree.edited.get(name, ())))
         return bool(edits) and of_names.issuperset(edits)
 
+    def edits_any(self, names: Iterable[str]) -> bool:
+        """Return whether the part has an edit of a file with one of some names."""
+        return any(self.last_edit(name) is not None for name in names)
+
     def inside(self, positions: Sequence[int]) -> Sequence[int]:
         """Return those of some ascending positions in the tree that are in the part."""
         return positions[

@@ -85,7 +85,7 @@ class ClaudeReader(ToolReader):
     """Reads a transcript of Claude Code or Cowork. Each line is an event of its own."""
 
     tools = ToolNames(
-        "Bash",
+        "Bash PowerShell",
         "Edit Write MultiEdit NotebookEdit",
         questions="ExitPlanMode AskUserQuestion",
         agents="Task Agent",

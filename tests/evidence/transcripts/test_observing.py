@@ -269,6 +269,17 @@ class TestRuns:
         assert len(seen(*added, *bash("cd ../wt && pytest", PASSED)).of(TestRun)) == 1
         assert seen(*bash("cd ../wt && pytest", PASSED)).of(TestRun) == []
 
+    def test_in_powershell_is_one(self) -> None:
+        use = {"type": "tool_use", "id": "p", "name": "PowerShell"}
+        given = {"command": "cd C:\\work\\app; pytest -q 2>&1"}
+        events = seen(
+            agent(use | {"input": given}),
+            user(
+                {"type": "tool_result", "tool_use_id": "p", "content": "1 passed in 1s"}
+            ),
+        )
+        assert [run.passed for run in events.of(TestRun)] == [True]
+
     def test_in_a_folder_that_no_word_names_has_no_verdict(self) -> None:
         (run,) = seen(*bash('cd "$DIR" && pytest', FAILED)).of(TestRun)
         assert (run.passed, run.passed_tests, run.failed_tests) == (None, None, None)
