@@ -82,6 +82,16 @@ def per_landed_text(summary: PlainData) -> str:
     return text
 
 
+def horizon_text(days: float) -> str:
+    """Return how long work is watched after it landed: ``14 days``, ``1 day``, ``36 hours``."""
+    number = days
+    unit = "day"
+    if days != int(days):
+        number = round(days * 24, 3)
+        unit = "hour"
+    return f"{number:g} {unit}{'' if number == 1 else 's'}"
+
+
 def duration_text(seconds: float | None) -> str:
     """Return a duration: ``40 s``, ``12 min``, ``3 h 20 min``, ``52 h``, or ``-`` for None."""
     if seconds is None:

@@ -10,6 +10,7 @@ from scoring.outcomes.outcome import Outcome
 from scoring.outcomes.unit import Unit
 from scoring.text import and_more, short
 
+from .amounts import horizon_text
 from .landing_text import STATE_WORDS, states_text, undone_text
 from .table import (
     NAMED,
@@ -72,9 +73,7 @@ def outcomes_page(rows: Sequence[BecameRow], horizon_days: float) -> Page:
     unread = sum(row.outcome.is_unread for row in rows)
     text = "None can be judged" if unread else "None can be judged yet"
     if judged:
-        text = (
-            f"Within {horizon_days:g} days {defective} of {len(judged)} were defective"
-        )
+        text = f"Within {horizon_text(horizon_days)} {defective} of {len(judged)} were defective"
     young = sum(row.outcome.status == "too_young" for row in rows)
     if young:
         text += f"; {young} landed too recently to tell"
@@ -137,8 +136,8 @@ def outcome_text(
                 return f"{_sentence(undone_text(taken, landing.landed_state))}."
             return ""
         return (
-            f"It landed less than {horizon_days:g} days before the newest commit of the trunk: "
-            "too young to tell."
+            f"It landed less than {horizon_text(horizon_days)} before "
+            "the newest commit of the trunk: too young to tell."
         )
 
     if outcome.is_unread:
@@ -154,8 +153,8 @@ def outcome_text(
         text = "it added no line of code"
     else:
         text = (
-            f"within {horizon_days:g} days {outcome.lines_changed} of the {outcome.lines_added} "
-            "lines of code that it added were changed"
+            f"within {horizon_text(horizon_days)} {outcome.lines_changed} "
+            f"of the {outcome.lines_added} lines of code that it added were changed"
         )
         if outcome.lines_fixed:
             fixes = [short(commit) for commit in outcome.fixed_in]

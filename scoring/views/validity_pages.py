@@ -17,6 +17,7 @@ from scoring.prediction import LEAST_OF_A_KIND, Foretold
 from scoring.sidecars.meaning import score_mark
 from scoring.text import counted
 
+from .amounts import horizon_text
 from .table import (
     Cells,
     Line,
@@ -100,7 +101,7 @@ def validity_sentences(validity: Validity) -> Lines:
     if validity.measure == "spearman":
         foretells = "foretell"
     question = _QUESTIONS[validity.outcome].format(
-        days=f"{validity.horizon_days:g} days"
+        days=horizon_text(validity.horizon_days)
     )
     yield f"Does the score of rubric {validity.rubric} {foretells} {question}?"
 

@@ -14,6 +14,7 @@ from .amounts import (
     CountedShare,
     cost_text,
     duration_text,
+    horizon_text,
     per_landed_text,
     tokens_text,
     unpriced_lines,
@@ -128,7 +129,7 @@ def became_page(
 
     work = WorkGroup("", rows, work_summary(rows))
     yield Line(states_text(work.summary, "unit of work", "units of work"), "bold")
-    days = f"{horizon_days:g} {'day' if horizon_days == 1 else 'days'}"
+    days = horizon_text(horizon_days)
     fixed = work.fixed
     if fixed.whole:
         verb = "was" if fixed.part == 1 else "were"

@@ -39,7 +39,13 @@ from scoring.log.model import AgentInfo, IterationRecord, TokenUsage
 from scoring.outcomes import prices
 from scoring.outcomes.prices import price
 from scoring.outcomes.spending import Spending, spending_of, together
-from scoring.views.amounts import cost_text, duration_text, spending_lines, tokens_text
+from scoring.views.amounts import (
+    cost_text,
+    duration_text,
+    horizon_text,
+    spending_lines,
+    tokens_text,
+)
 
 SONNET, OPUS, GPT = "claude-sonnet-4-5", "claude-opus-4-5", "gpt-5-codex"
 WHEN = datetime.datetime.fromtimestamp(START, datetime.UTC)
@@ -442,6 +448,10 @@ class TestSpending:
         (tokens_text, 999_999, "1.0 M"),
         (tokens_text, 4_100_000, "4.1 M"),
         (tokens_text, 2_500_000_000, "2.5 G"),
+        (horizon_text, 14, "14 days"),
+        (horizon_text, 1, "1 day"),
+        (horizon_text, 1 / 24, "1 hour"),
+        (horizon_text, 1.5, "36 hours"),
         (duration_text, None, "-"),
         (duration_text, 40, "40 s"),
         (duration_text, 720, "12 min"),
