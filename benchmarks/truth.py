@@ -13,6 +13,7 @@ da-score does not agree with. ``--out`` puts the tables into the page.
 import argparse
 import hashlib
 import json
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -200,11 +201,16 @@ def _said_by_transcripts(tests: Said, corrections: Said, attribution: Said) -> S
 
 
 def clone_of(source: Path, into: Path) -> GitRepository:
-    """Clone a bundle or a repository, with its refs of pull requests and checkpoints."""
+    """Clone a bundle, with its refs of pull requests and checkpoints, or copy a repository.
+
+    A copy has all refs. It needs nothing that a partial clone lacks.
+    """
+    if source.is_dir():
+        shutil.copytree(source / ".git", into / ".git", symlinks=True)
+        return GitRepository(into)
+
     subprocess.run(["git", "clone", "-q", source, into], check=True)
     refs = [f"+refs/{name}/*:refs/{name}/*" for name in _FETCHED_REFS]
-    if source.is_dir():
-        refs.append("+refs/remotes/origin/*:refs/remotes/origin/*")
     subprocess.run(
         ["git", "-C", into, "fetch", "-q", source.resolve(), *refs], check=True
     )

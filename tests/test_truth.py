@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from helpers import tables
 from helpers.histories import History
+from helpers.repos import Repo
 
 from benchmarks import truth
 from benchmarks.measure import HERE
@@ -16,6 +17,7 @@ from benchmarks.truth import (
     DOCUMENT,
     Judged,
     Label,
+    clone_of,
     finding_table,
     judge,
     main,
@@ -218,3 +220,15 @@ def test_the_page_has_what_the_command_prints(tmp_path: Path) -> None:
     shutil.copy(page, tmp_path)
     assert main(["--out", str(tmp_path)]) == 0
     assert (tmp_path / DOCUMENT).read_text() == page.read_text()
+
+
+def test_a_partial_clone_is_compared_without_what_it_lacks(tmp_path: Path) -> None:
+    source = Repo(tmp_path / "source")
+    sha = source.commit({"a": "1\n"}, "one")
+    blob = source.git("rev-parse", "HEAD:a")
+    (source.path / ".git/objects" / blob[:2] / blob[2:]).unlink()
+    source.git("config", "remote.origin.url", str(tmp_path / "gone"))
+    source.git("config", "remote.origin.promisor", "true")
+
+    copy = clone_of(source.path, tmp_path / "copy")
+    assert copy.resolve([sha]) == {sha: sha}
