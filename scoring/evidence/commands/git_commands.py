@@ -169,7 +169,7 @@ def commit_requests(commands: Commands) -> list[CommitRequest]:
                 folder = folder.removesuffix("/.git")
 
             arguments = command.arguments
-            makes_one_at_most = command.subcommand == "commit"
+            makes_one_at_most = command.subcommand in ("commit", "merge")
             is_quiet = any(map(_QUIET_OPTION.fullmatch, arguments))
             continues = command.subcommand != "merge" or "--continue" in arguments
             request = CommitRequest(

@@ -379,6 +379,10 @@ class TestMade:
                 [*bash("git commit -qm x"), *bash("git log -2", LOG, name="toolu_2")],
                 ("1a2b3c4", "5a6b7c8"),
             ),
+            "of a merge": (
+                bash("git merge -q main; git log --oneline -2", LOG),
+                ("1a2b3c4", "5a6b7c8"),
+            ),
             "by a push": (
                 bash("git commit -qm x; git push", PUSHED),
                 ("1a2b3c4",),
