@@ -23,6 +23,7 @@ from scoring.evidence.transcripts.facts import NS
 from scoring.evidence.transcripts.observed_facts import Observed
 from scoring.evidence.transcripts.streams import File, SessionKey, note_parts
 
+from .later_passes import note_later_passes
 from .unit import OpenUnit
 
 LEAST_LINES = 5
@@ -72,6 +73,7 @@ def measure(units: Iterable[OpenUnit], work: AllWork, times: Sequence[int]) -> N
     """
     measured = [unit for unit in units if unit.lines]
     _observe_without_commits(measured, work)
+    note_later_passes(measured, work.files)
 
     files = work.files
     sessions, of_units = _parts_of(measured, work)

@@ -76,6 +76,7 @@ class Unit:
             content of an edit is not here, or a file is in a submodule.
         is_young: whether the horizon after its landing, or else its end, has not ended yet.
         is_settled: whether it ended a horizon or more before the newest commit of the trunk.
+        passed_later: whether the tests of its last run, which failed, passed later in its session.
         lines_there: how many written lines the trunk has when the horizon ends, or today if it is
             young; None where that cannot be counted.
         may_be_there: whether work of which the trunk has no line may be there: rewritten, or off
@@ -115,6 +116,7 @@ class Unit:
     is_whole: bool = True
     is_young: bool = True
     is_settled: bool = False
+    passed_later: bool = False
     lines_there: int | None = None
     may_be_there: bool = False
     defective: bool | None = None

@@ -225,8 +225,9 @@ def failing_tests(rows: WorkRows) -> list[WorkRow]:
 def failed_runs(rows: WorkRows) -> list[tuple[WorkRow, str]]:
     """Return the work of which the last test run failed, each with why it is set aside, or "".
 
-    Talk is left out. Other work is set aside if it neither landed nor is open, or if a later unit
-    of one of its sessions, talk aside, ended with passing tests.
+    Talk is left out. Other work is set aside if it neither landed nor is open, or if the same tests
+    passed later in its session, or if a later unit of one of its sessions, talk aside, ended with
+    passing tests.
 
     Args:
         rows: the work, in the order in which it ended.
@@ -241,10 +242,15 @@ def failed_runs(rows: WorkRows) -> list[tuple[WorkRow, str]]:
         why_not = ""
         if unit.state not in ("landed", "open"):
             why_not = STATE_WORDS.get(unit.state, unit.state)
-        elif _happened_later(unit, passed_at):
+        elif _passed_later(unit, passed_at):
             why_not = "passed later in the session"
         failed.append((row, why_not))
     return failed
+
+
+def _passed_later(unit: Unit, passed_at: Mapping[object, int]) -> bool:
+    """Return whether its tests, or later work of its session, passed after the unit."""
+    return unit.passed_later or _happened_later(unit, passed_at)
 
 
 def _happened_later(unit: Unit, times: Mapping[object, int]) -> bool:
@@ -273,7 +279,7 @@ def _reasons(row: WorkRow, others: _OtherWork) -> Iterator[Reason]:
 
     # Tests that failed from the beginning may be broken otherwise, or need what is not there.
     if unit.state == "landed" and unit.last_tests.newly_failed:
-        if not _happened_later(unit, others.passed_at):
+        if not _passed_later(unit, others.passed_at):
             text = (
                 "landed, and the last test run before it failed, after one that passed"
             )

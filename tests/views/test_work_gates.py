@@ -356,3 +356,73 @@ def test_work_without_a_time_is_not_chosen_by_days_and_counted(
     assert "1 unit of work looked at" in shown
     assert len(da_score("work", "--json", *where).json["units"]) == 1
     assert not da_score("work", "--json", *where, "--since", "2026-2").json["units"]
+
+
+@cases(
+    "command, printed, edits, is_set_aside",
+    {
+        "the same tests": ("pytest", "2 passed in 0.1s", "", True),
+        "other tests": ("pytest tests/a.py", "2 passed in 0.1s", "", False),
+        "fewer tests": ("pytest", "1 passed in 0.1s", "", False),
+        "an edit of code": ("pytest", "2 passed in 0.1s", "src/by_hand.py", False),
+        "an edit of a page": ("pytest", "2 passed in 0.1s", "README.md", True),
+    },
+)
+@pytest.mark.parametrize("prompted", [False, True], ids=["report", "later turn"])
+def test_the_same_tests_that_pass_after_the_commit_set_a_failed_run_aside(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    da_score: Any,
+    command: str,
+    printed: str,
+    edits: str,
+    is_set_aside: bool,
+    prompted: bool,
+) -> None:
+    """A failure that came by chance has a way out, and a run of something else is none."""
+    made = History(tmp_path)
+    monkeypatch.setenv("HOME", str(made.home))
+    session = made.session("s1")
+    writes(session, 1000, 500, "src/a.py")
+    session.run(1010, 505, "pytest", "1 failed, 1 passed in 0.1s", failed=True)
+    mark = made.commit(1020, "Step", files={"src/a.py": TEXT})
+    session.commits(1020, 510, mark, "Step")
+    if prompted:
+        session.prompt(1030, "again")
+    if edits:
+        session.edit(1035, 512, edits)
+    session.run(1040, 515, command, printed)
+    made.write()
+
+    options = ("--repo-dir", str(made.repo), "--no-cache")
+    found = da_score("check", "--no-failing-tests", *options)
+    assert found.status == (0 if is_set_aside else 3)
+    note = "set aside: 1 passed later in the session"
+    assert (note in found.out) is is_set_aside
+
+
+@pytest.mark.parametrize("runs_again", [False, True])
+def test_a_pass_after_the_edit_was_committed_sets_a_failed_run_aside(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, da_score: Any, runs_again: bool
+) -> None:
+    made = History(tmp_path)
+    monkeypatch.setenv("HOME", str(made.home))
+    session = made.session("s1")
+    for number, second in enumerate((1000, 2000)):
+        path = f"src/{number}.py"
+        writes(session, second, second, path)
+        if not number:
+            session.run(1010, 505, "pytest", "1 failed in 0.1s", failed=True)
+        mark = made.commit(second + 20, f"Step {number}", files={path: TEXT})
+        session.commits(second + 20, second + 5, mark, f"Step {number}")
+    if runs_again:
+        session.run(2030, 515, "pytest", "1 passed in 0.1s")
+    made.write()
+
+    options = ("--repo-dir", str(made.repo), "--no-cache")
+    found = da_score("check", "--no-failing-tests", *options)
+    assert found.status == (0 if runs_again else 3)
+    advice = (
+        "run the same tests again in that session until they pass, and commit the edits"
+    )
+    assert (advice in found.out) is not runs_again

@@ -176,8 +176,8 @@ def _failing_tests(_: bool, rows: WorkRows) -> Reasons:
     """Yield a sentence for each landed or open unit with a last test run that failed."""
     for row in failing_tests(rows):
         yield (
-            f"the last test run of {_units([row])} failed; run the tests in that session until "
-            "they pass, and commit what it took"
+            f"the last test run of {_units([row])} failed; run the same tests again in that "
+            "session until they pass, and commit the edits that it takes"
         )
 
 
@@ -186,7 +186,7 @@ NO_FAILING_TESTS = _ON_WORK._replace(
         GateOption(
             "no-failing-tests",
             "No work that landed or is open has a last test run that failed, and no later pass in "
-            "its session.",
+            "its session, of the same tests or of later work.",
         ),
     ),
     work_reasons=_failing_tests,

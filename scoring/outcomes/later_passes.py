@@ -1,0 +1,120 @@
+"""Whether the tests that failed at the end of some work passed later in its session."""
+
+from collections import defaultdict
+from collections.abc import Iterable
+from pathlib import Path
+from typing import NamedTuple, TypeAlias
+
+from scoring.evidence.scopes import is_code
+from scoring.evidence.transcripts.events import Edit, TestRun, UnseenEdit
+from scoring.evidence.transcripts.streams import File, SessionKey
+from scoring.grouping import lists_by_key
+
+from .unit import OpenUnit
+
+_Command: TypeAlias = tuple[SessionKey, str, str]
+"""The session and the sub-agent that ran a command, and the first words of the command."""
+
+
+class _Run(NamedTuple):
+    """A run of tests that has a verdict and of which the command is known.
+
+    Attributes:
+        began: when it began, in nanoseconds since 1970.
+        event: the run.
+    """
+
+    began: int
+    event: TestRun
+
+    @property
+    def test_count(self) -> int | None:
+        """How many tests passed or failed in it, or None where its output does not say so."""
+        if self.event.passed_tests is None and self.event.failed_tests is None:
+            return None
+        return (self.event.passed_tests or 0) + (self.event.failed_tests or 0)
+
+    def has_all_of(self, failed: "_Run", command: str) -> bool:
+        """Return whether a later run of a command is known to have all tests of a failed one."""
+        if self.test_count is None or failed.test_count is None:
+            return not command.endswith("…")  # what was cut off may choose other tests
+        return self.test_count >= failed.test_count
+
+
+def note_later_passes(units: Iterable[OpenUnit], files: Iterable[File]) -> None:
+    """Fill in ``passed_later`` of work of which the last test run failed.
+
+    The last run of the same command by the same agent of the same session counts. It must have no
+    fewer tests: a part of them cannot stand for all. Between the two no code may be edited that was
+    not committed: then it is not the work that passed.
+
+    Args:
+        units: the units, with their observations.
+        files: the transcripts.
+    """
+    units, files = list(units), list(files)
+    failed = [unit for unit in units if unit.last_passed is False]
+    unit_of_run = lists_by_key(
+        (place, unit) for unit in failed for place in _last_run(unit)
+    )
+    if not unit_of_run:
+        return
+
+    runs: dict[_Command, list[_Run]] = defaultdict(list)
+    failed_runs: list[tuple[OpenUnit, _Command, _Run]] = []
+    for file in files:
+        for index, event in file.located(TestRun):
+            command = file.text(event.command)
+            if event.passed is None or not command or not file.fresh[index]:
+                continue
+
+            began = index
+            if event.called_at is not None:
+                began = file.at(event.called_at, index)
+            run = _Run(file.times[began], event)
+            key = (file.key, file.agent(event.span), command)
+            runs[key].append(run)
+            for unit in unit_of_run.get((file.transcript.path, event.line + 1), ()):
+                failed_runs.append((unit, key, run))
+
+    edits = _uncommitted_edits(units, files)
+    for unit, key, run in failed_runs:
+        session, _, command = key
+        last = max(runs[key], key=lambda run: run.began)
+        unit.passed_later = (
+            bool(last.event.passed)
+            and last.has_all_of(run, command)
+            and not any(run.began < edit < last.began for edit in edits[session])
+        )
+
+
+def _last_run(unit: OpenUnit) -> list[tuple[Path, int]]:
+    """Return where the last test run with a verdict is: the transcript, and the line from 1."""
+    for observed in reversed(unit.observed):
+        if observed.tests.last_passed is not None:
+            runs = [seen for seen in observed.seen if seen.kind == "tests"]
+            return [(seen.path, seen.line) for seen in runs]
+    return []
+
+
+def _uncommitted_edits(
+    units: Iterable[OpenUnit], files: Iterable[File]
+) -> dict[SessionKey, list[int]]:
+    """Return by session when code was edited in lines that belong to no commit."""
+    uncommitted: set[int] = set()
+    for unit in units:
+        if unit.kind != "commit":
+            uncommitted.update(unit.all_lines)
+
+    edits: dict[SessionKey, list[int]] = defaultdict(list)
+    for file in files:
+        events: list[tuple[int, Edit | UnseenEdit]] = [
+            (index, edit)
+            for index, edit in file.located(Edit)
+            if is_code(file.text(edit.path))
+        ]
+        events += file.located(UnseenEdit)
+        for index, _ in events:
+            if file.ids[index] in uncommitted:
+                edits[file.key].append(file.times[index])
+    return edits
