@@ -237,7 +237,7 @@ def _give_lines(gathering: _Gathering, work: AllWork) -> "array[int]":
                 continue
 
             own_unit = _unit_without_entry(part, gathering)
-            until = part.reports_until(prompts)
+            until = part.reports_until(prompts) if reported else 0
             for line, time in zip(part.lines, part.times, strict=True):
                 times[line] = time
                 owner = work.owners[line]

@@ -78,6 +78,19 @@ def test_what_reports_a_commit_that_no_line_shows_belongs_to_its_unit(
     assert (unit["kind"], unit["tokens"]["output"]) == ("commit", 1 + 4)
 
 
+def test_what_a_session_says_when_it_is_resumed_reports_nothing(
+    history: History, work: Work
+) -> None:
+    committed(history)
+    history.sessions[0].turn(300, 4)
+    history.sessions[0].turn(300 + 3601, 8)
+    history.commit(30 * DAY, "Much later")
+    assert [(unit["kind"], unit["tokens"]["output"]) for unit in work()["units"]] == [
+        ("commit", 3 + 4),
+        ("talk", 8),
+    ]
+
+
 def test_what_a_sub_agent_is_asked_does_not_end_the_report_of_a_commit(
     history: History, work: Work
 ) -> None:
@@ -88,6 +101,24 @@ def test_what_a_sub_agent_is_asked_does_not_end_the_report_of_a_commit(
     history.commit(30 * DAY, "Much later")
     (unit,) = work()["units"]
     assert (unit["kind"], unit["tokens"]["output"]) == ("commit", 3 + 4)
+
+
+def test_what_a_sub_agent_with_a_session_of_its_own_is_asked_ends_its_report(
+    history: History, work: Work
+) -> None:
+    source = {"subagent": {"thread_spawn": {"parent_thread_id": "gone"}}}
+    session = history.session("s1", harness="codex").open_codex(50, source=source)
+    mark = history.commit(200, "Add it", files={"src/a.py": TEXT})
+    session.commits(200, 2, mark, "Add it")
+    asked = {"type": "message", "role": "user", "content": "Look at the sails."}
+    line = {"timestamp": stamp(290), "type": "response_item", "payload": asked}
+    session.lines.append(line)
+    session.turn(300, 4)
+    history.commit(30 * DAY, "Much later")
+    assert [(unit["kind"], unit["tokens"]["output"]) for unit in work()["units"]] == [
+        ("commit", 2),
+        ("talk", 4),
+    ]
 
 
 def test_what_a_session_did_for_a_commit_is_that_commits_and_what_was_said_after_it_is_talk(

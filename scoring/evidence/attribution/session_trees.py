@@ -5,6 +5,7 @@ from bisect import bisect_left, bisect_right
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import pairwise
 from operator import attrgetter
 from typing import NamedTuple
 
@@ -185,15 +186,20 @@ class SessionPart(NamedTuple):
     def reports_until(self, user_times: Sequence[int]) -> int:
         """Return when the report of the commit before ends: at an edit or a text of the user.
 
-        The earlier of both counts, from the part's first line on; ``NS_MAX`` without either.
+        It also ends where nothing was written for an hour before a line, as where a session is
+        resumed. The earliest counts, from the part's first line on; ``NS_MAX`` without any.
 
         Args:
             user_times: when the user wrote, ascending.
         """
-        edits = self.inside(self.tree.edits)
-        end = self.tree.times[edits[0]] if edits else NS_MAX
-        text = bisect_left(user_times, min(self.times, default=NS_MAX))
-        return min(end, user_times[text]) if text < len(user_times) else end
+        ends = [self.tree.times[edit] for edit in self.inside(self.tree.edits)[:1]]
+        first_text = bisect_left(user_times, min(self.times, default=NS_MAX))
+        ends += user_times[first_text : first_text + 1]
+        for before, time in pairwise((self.began_after, *self.times)):
+            if time - before > 3600 * NS:
+                ends.append(time)
+                break
+        return min(ends, default=NS_MAX)
 
     def last_edit(self, name: str) -> int | None:
         """Return when a file of a commit was last edited in the part, or None where it was not."""

@@ -437,11 +437,13 @@ def _commits_of(session: Session) -> list[SessionCommit]:
 def user_times(files: Iterable[File]) -> list[int]:
     """Return when the user, or the harness in the user's place, wrote, in ns, ascending.
 
-    What a sub-agent is asked is not the user's.
+    What a sub-agent is asked is not the user's, unless it has a session of its own.
     """
     times: set[int] = set()
     for file in files:
+        spans = file.events.spans
+        is_of_agent = any(span.agent and span.parent for span in spans)
         for index, text in file.located(ChatText):
-            if text.by_user and not file.agent(text.span):
+            if text.by_user and (is_of_agent or not spans[text.span].agent):
                 times.add(file.times[index])
     return sorted(times)
