@@ -14,6 +14,7 @@ from scoring.text import trim
 
 from .attribution.commits_by_checkpoint import add_stored_commits
 from .attribution.commits_by_lines import add_quiet_commits
+from .attribution.commits_by_subject import add_commits_by_subject
 from .attribution.known_commits import NamedCommits
 from .attribution.neighbourhood import Neighbourhood
 from .attribution.session_trees import AllWork
@@ -64,6 +65,7 @@ def work_of_agents(
     sessions = read.sessions.values()
     if not sources.trusted:  # else only commits count that a command printed
         add_stored_commits(sessions, history)
+        add_commits_by_subject(sessions, history)
         add_quiet_commits(sessions, history, read.work_trees)
     shas_shown = history.repository.resolve_digits(commits_shown(sessions))
     shas_shown.update({sha: sha for sha in shas_shown.values()})

@@ -9,6 +9,7 @@ from scoring.evidence.transcripts.edits import WrittenFile
 from scoring.evidence.transcripts.facts import NS
 from scoring.evidence.transcripts.streams import File
 
+from .commit_writers import CommitWriters
 from .iteration_shares import Question, Share
 from .known_commits import known_commits
 from .session_trees import (
@@ -177,6 +178,7 @@ class ChangedFiles:
 def cut_trees(
     shares: Sequence[Share],
     changed: ChangedFiles,
+    writers: CommitWriters,
     trees: Collection[Tree],
     became: Mapping[str, str],
 ) -> None:
@@ -185,6 +187,7 @@ def cut_trees(
     Args:
         shares: the iterations. ``made`` is set to what the last line shows of their commits.
         changed: the files that these commits changed.
+        writers: which sessions wrote no line of a commit.
         trees: the sessions with their sub-agents. Their ``cuts`` are set.
         became: the name of each commit that sessions show, or of what the commit became, by the
             digits that sessions show.
@@ -201,7 +204,7 @@ def cut_trees(
             for time in session.away:
                 tree.cuts.append(Cut(bisect_right(tree.times, time), OTHER_COMMIT))
 
-    _TreeCutter(shares, changed).cut_all(trees)
+    _TreeCutter(shares, changed, writers).cut_all(trees)
 
 
 class _TreeCutter(NamedTuple):
@@ -210,10 +213,12 @@ class _TreeCutter(NamedTuple):
     Attributes:
         shares: the iterations.
         changed: the files that their commits changed.
+        writers: which sessions wrote no line of a commit.
     """
 
     shares: Sequence[Share]
     changed: ChangedFiles
+    writers: CommitWriters
 
     def cut_all(self, trees: Iterable[Tree]) -> None:
         """Cut trees at all of their commits.
@@ -308,16 +313,22 @@ class _TreeCutter(NamedTuple):
             part: the part before the commit.
             last_edited: the last part up to this one in which something was edited.
         """
-        if self.shares[part.place].question.reaches(part.tree):
-            return self.changed.took_from(part.place, last_edited)
-        return self.changed.takes_pending(part.place, part)
+        share = self.shares[part.place]
+        takes = self.changed.takes_pending
+        if share.question.reaches(part.tree):
+            part, takes = last_edited, self.changed.took_from
+        return takes(share.index, part) and not self.writers.wrote_other_lines(
+            share, part
+        )
 
     def _may_be_idle(self, part: SessionPart) -> bool:
         """Return whether a part has no pending edit and its commit may end it, by their times."""
         question = self.shares[part.place].question
-        if self.changed.pending(part.place, part):
-            return False
-        return question.reaches(part.tree) and question.may_have_stored(part.tree)
+        return (
+            not self.changed.pending(part.place, part)
+            and question.reaches(part.tree)
+            and question.may_have_stored(part.tree)
+        )
 
     def _start(self, tree: Tree, cut: Cut) -> int | None:
         """Return how many lines are before the part that ends at a cut, or None for no such part.

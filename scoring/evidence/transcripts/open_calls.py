@@ -208,11 +208,13 @@ class OpenCall:
 
     def commit_without_sha(self, place: EventPlace) -> CommitMade:
         """Return the commit that the call may have made and did not print, in a line."""
+        request = self.requests(1)[0]
         return CommitMade(
             *place,
             call=self.key,
+            subject=key_of(request.subject) if request.subject else 0,
             called_at=self.place.line,
-            amends=self.requests(1)[0].amends,
+            amends=request.amends,
         )
 
     def note_writes(

@@ -1,0 +1,65 @@
+"""Commits that no output shows and that have the subject their command gives: docs/EVIDENCE.md."""
+
+from collections.abc import Collection, Iterator
+
+from scoring.evidence.git.authorship import AttributedHistory
+from scoring.evidence.transcripts.events import Call, CommitMade, key_of
+from scoring.evidence.transcripts.facts import NS
+from scoring.evidence.transcripts.streams import (
+    File,
+    Session,
+    SessionCommit,
+    commits_shown,
+)
+from scoring.text import trim
+
+
+def add_commits_by_subject(
+    sessions: Collection[Session], git: AttributedHistory
+) -> None:
+    """Add to sessions the commits of commands that printed none and give the subject.
+
+    That is the only commit with this subject and an author time between the call and its end, in
+    whole seconds, if no session shows it. Whose lines it has does not matter.
+
+    Args:
+        sessions: all sessions. Their ``made`` stays sorted by time.
+        git: the history of the repository.
+    """
+    shown = {digits[:7] for digits in commits_shown(sessions)}
+    for session in sessions:
+        call_of: dict[str, SessionCommit] = {}
+        for call, until in _calls_with_subject(session):
+            same_subject = [
+                sha
+                for sha in git.authored_between(call.begun // NS, until // NS)
+                if key_of(trim(git.commits[sha].subject)) == call.subject
+            ]
+            if len(same_subject) == 1 and same_subject[0][:7] not in shown:
+                sha = same_subject[0]
+                call_of[sha] = max(call, call_of.get(sha, call))
+
+        for sha, call in call_of.items():
+            session.made.append(call.printing(sha, git.commits[sha].subject))
+        session.made.sort()
+
+
+def _calls_with_subject(session: Session) -> Iterator[tuple[SessionCommit, int]]:
+    """Yield a session's commands for a commit that give its subject and printed none.
+
+    Each comes with when it ended, in nanoseconds since 1970. A command without a result is at its
+    call, and ended at the next call, or with its transcript.
+    """
+    for file, index, event in session.events(CommitMade):
+        if event.subject and not event.sha:
+            call = file.session_commit(index, event)
+            has_result = event.called_at != event.line
+            yield call, call.time if has_result else _next_call(file, index)
+
+
+def _next_call(file: File, index: int) -> int:
+    """Return when the next call after a line, by its index, was made, else the last line."""
+    for following, _ in file.located(Call):
+        if following > index:
+            return file.times[following]
+    return file.times[-1]
