@@ -48,7 +48,7 @@ def stored(history: History, number: int, second: int, session: Session) -> str:
         "it was made before the call": ("git commit -am Pages", 199, False, False),
         "it was made after the storing": ("git commit -am Pages", 203, False, False),
         "the last call makes none": ("git status", 201, False, False),
-        "the session went on": ("git commit -am Pages", 201, True, False),
+        "the session went on": ("git commit -aF note", 201, True, False),
     },
 )
 def test_a_commit_that_a_squash_took_in_is_that_of_the_last_call_of_its_checkpoint(

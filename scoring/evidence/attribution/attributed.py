@@ -50,11 +50,7 @@ from scoring.grouping import lists_by_key
 from .attribution import attribute
 from .iteration_shares import NO_TRANSCRIPT, NOT_READ, Question, Share
 from .neighbourhood import Neighbourhood
-from .observing_iterations import (
-    AttributedFacts,
-    IterationsSeen,
-    count_against_each,
-)
+from .observing_iterations import AttributedFacts, IterationsSeen, count_against_each
 from .session_trees import AllWork
 from .written import LinesAdded
 

@@ -10,8 +10,9 @@ from scoring.evidence.transcripts.facts import NS_MAX
 from scoring.evidence.transcripts.streams import File, Session, SessionKey, line_count
 from scoring.grouping import lists_by_key
 
+from .changed_files import ChangedFiles
 from .commit_writers import CommitWriters
-from .cuts import ChangedFiles, cut_trees
+from .cuts import cut_trees
 from .iteration_shares import (
     EMPTY,
     OTHER_WORK,
@@ -24,13 +25,7 @@ from .iteration_shares import (
     give_by_time,
     note_totals,
 )
-from .session_trees import (
-    NO_ITERATION,
-    AllWork,
-    SessionPart,
-    Tree,
-    trees_of,
-)
+from .session_trees import NO_ITERATION, AllWork, SessionPart, Tree, trees_of
 from .written import LinesAdded
 
 
@@ -95,9 +90,8 @@ def _session_ids_by_checkpoint(
     """Return by checkpoint the ids of the sessions that it lists or has transcripts of."""
     session_ids: dict[str, set[str]] = {}
     for name, checkpoint in checkpoints.items():
-        session_ids[name] = {session.session_id for session in checkpoint.sessions} - {
-            ""
-        }
+        listed = {session.session_id for session in checkpoint.sessions}
+        session_ids[name] = listed - {""}
     for file in files:
         if file.checkpoint:
             session_ids[file.checkpoint].add(file.owner)
@@ -106,12 +100,12 @@ def _session_ids_by_checkpoint(
 
 def _reviewers(checkpoints: Iterable[Checkpoint]) -> set[str]:
     """Return the ids of the sessions that checkpoints say were started to review others."""
-    reviewers = set()
-    for checkpoint in checkpoints:
-        for session in checkpoint.sessions:
-            if session.reviews:
-                reviewers.add(session.session_id)
-    return reviewers
+    return {
+        session.session_id
+        for checkpoint in checkpoints
+        for session in checkpoint.sessions
+        if session.reviews
+    }
 
 
 def _note_counted_twice(shares: Iterable[Share]) -> None:
@@ -253,8 +247,8 @@ class _Linker(NamedTuple):
         untaken = self.changed.untaken(share.index, part)
         pending = self.changed.pending(share.index, part)
         if not pending.isdisjoint(share.question.files):
-            is_other_work = self.writers.wrote_other_lines(share, untaken)
-            return None if is_other_work else untaken
+            wrote_other_lines = self.writers.wrote_other_lines(share, untaken)
+            return None if wrote_other_lines else untaken
         if pending or not self._helps(part, own_sessions):
             return None
 

@@ -49,11 +49,12 @@ class CommitWriters:
     def wrote_other_lines(self, share: Share, part: SessionPart) -> bool:
         """Return whether a part wrote lines that are not in a commit, and another tree that has it.
 
-        The part wrote lines into files of the commit, and the commit adds none of them; one other
-        listed tree wrote at least 0.9 of what the commit adds, which is at least three lines.
+        The part wrote lines into files of the commit and edited other files, and the commit adds
+        none of them; one other listed tree wrote at least 0.9 of what the commit adds, which is at
+        least three lines.
         """
         added = self._added.get(share.index, {})
-        if sum(added.values()) < LEAST_LINES:
+        if sum(added.values()) < LEAST_LINES or part.edits_only(share.question.files):
             return False
 
         written = self._lines_left(part, added)

@@ -1,20 +1,19 @@
 """Where commits cut the sessions that made them: docs/EVIDENCE.md, "Attribution"."""
 
-from bisect import bisect_left, bisect_right, insort
+from bisect import bisect_right, insort
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from operator import attrgetter, itemgetter
 from typing import NamedTuple
 
-from scoring.evidence.transcripts.edits import WrittenFile
 from scoring.evidence.transcripts.facts import NS
 from scoring.evidence.transcripts.streams import File
 
+from .changed_files import ChangedFiles
 from .commit_writers import CommitWriters
-from .iteration_shares import Question, Share
+from .iteration_shares import Share
 from .known_commits import known_commits
 from .session_trees import (
     A_SECOND,
-    NO_ITERATION,
     OTHER_COMMIT,
     Cut,
     SessionPart,
@@ -23,156 +22,6 @@ from .session_trees import (
 from .unseen_edits import sole_editors
 
 _A_MINUTE = 60 * NS
-
-
-class _Change(NamedTuple):
-    """A change of a file by the commit of an iteration.
-
-    Attributes:
-        time: the end of the second of the commit's author time, in ns since 1970.
-        iteration: the index of the iteration.
-    """
-
-    time: int
-    iteration: int
-
-
-class ChangedFiles:
-    """Which commits of iterations changed a file when, and which of them took a session's edits.
-
-    A commit takes an edit of a file where it changed the file after the edit.
-    """
-
-    def __init__(self, questions: Sequence[Question]) -> None:
-        """Take the iterations, in order of the log. Methods know each by its index in that."""
-        self._questions = questions
-        self._changes: dict[str, list[_Change]] = {}
-        for index, question in enumerate(questions):
-            if question.authored is None:
-                continue
-            for name in question.files:
-                change = _Change(question.authored + A_SECOND, index)
-                self._changes.setdefault(name, []).append(change)
-        for changes in self._changes.values():
-            changes.sort()
-
-    def pending(self, index: int, part: SessionPart) -> set[str]:
-        """Return the files with a last edit in a part that no other commit took before one.
-
-        Args:
-            index: the index of the iteration with that one commit.
-            part: the part. Its files that no commit changed are left out.
-        """
-        pending = set()
-        for name in part.tree.edited:
-            edited = part.last_edit(name)
-            if edited is None:
-                continue
-            takers = {
-                change.iteration for change in self._between(name, edited, index)[:2]
-            }
-            if takers <= {index} and not self._is_in_amended(
-                name, edited, index, part.tree
-            ):
-                pending.add(name)
-        return pending
-
-    def takes_pending(self, index: int, part: SessionPart) -> bool:
-        """Return whether the commit of an iteration changed a file that is pending in a part."""
-        return not self.pending(index, part).isdisjoint(self._questions[index].files)
-
-    def _is_in_amended(self, name: str, edited: int, index: int, tree: Tree) -> bool:
-        """Return whether another commit has an edit because it was amended after the edit.
-
-        That is so where these come in this order, the author time of the other commit first: the
-        edit, the storing of this tree in a checkpoint of the other commit, and the making of the
-        other commit as it is now.
-
-        Args:
-            name: the path of the edited file.
-            edited: when the file was edited, in ns since 1970.
-            index: the index of the iteration in question, with a commit that is not the other one.
-            tree: the tree that has the edit.
-        """
-        for change in self._changes[name]:
-            if change.time >= edited:
-                break
-            other = self._questions[change.iteration]
-            committed = other.committed or 0
-            if change.iteration == index or committed < edited:
-                continue
-            for file in tree.files:
-                is_listed = file.checkpoint in other.checkpoints
-                if is_listed and edited <= (file.stored or 0) <= committed + A_SECOND:
-                    return True
-        return False
-
-    def _between(self, name: str, start: int, index: int) -> Sequence[_Change]:
-        """Return the changes of a file from a time on, to before the commit of an iteration.
-
-        A change at the start counts; that of the iteration itself does not. Nothing where the
-        iteration's author time is not known.
-
-        Args:
-            name: the path of a file that some commit changed.
-            start: the time, in ns since 1970.
-            index: the index of the iteration.
-        """
-        changes = self._changes[name]
-        first = bisect_left(changes, (start, -1))
-        end = bisect_left(changes, (self._questions[index].authored or 0, -1))
-        return changes[first:end]
-
-    def untaken(self, index: int, part: SessionPart) -> SessionPart:
-        """Return the end of a part that no other commit can have taken before an iteration's.
-
-        It begins after the last change, by the commit of another iteration, of a file that was
-        edited in the part, after the first such edit. Without such a change it is the whole part.
-        """
-        tree = part.tree
-        start = part.start
-        for name, edits in tree.edited.items():
-            edits_inside = part.inside(edits)
-            if not edits_inside:
-                continue
-            for change in self._between(name, tree.times[edits_inside[0]], index):
-                if change.iteration != index:
-                    start = max(start, bisect_right(tree.times, change.time))
-        return part.since(start)
-
-    def took_from(self, index: int, part: SessionPart) -> bool:
-        """Return whether an iteration's commit took an edit of a part.
-
-        Where the part ends at no commit, at this one, or at a commit that names one of the same
-        checkpoints, any edit of a file that the commit changed is taken. Where the part ends at
-        another commit, only a pending file is taken.
-        """
-        question = self._questions[index]
-        is_own = part.place in (index, NO_ITERATION)
-        if part.place >= 0:
-            other_checkpoints = self._questions[part.place].checkpoints
-            is_own = is_own or not set(question.checkpoints).isdisjoint(
-                other_checkpoints
-            )
-        if is_own:
-            return part.edits_any(question.files)
-        return self.takes_pending(index, part)
-
-    def name_of(self, file: WrittenFile) -> str:
-        """Return the path that commits have for a written file, or "" where no commit changed it.
-
-        Below the folder of the session, or else the longest end of the path, is looked for.
-        """
-        below_folder = file.path.removeprefix(f"{file.folder}/")
-        if below_folder in self._changes:
-            return below_folder
-
-        parts = file.path.split("/")
-        for first in range(len(parts) - 1):
-            name = "/".join(parts[first:])
-            if name in self._changes:
-                return name
-        return ""
 
 
 def cut_trees(
