@@ -66,6 +66,23 @@ def test_the_only_commit_of_the_time_with_that_subject_is_that_of_the_command(
     assert made.get("Add it") == (1 + 2 + 4 if is_one else None)
 
 
+def test_what_is_written_in_the_second_of_a_commit_without_a_result_is_of_it(
+    history: History, da_score: DaScore
+) -> None:
+    session = history.session("s1")
+    writes(session, 100, 1, "src/a.py")
+    history.commit(200, "Add it", files={"src/a.py": TEXT})
+    use = {"id": "last", "name": "Bash", "input": {"command": "git commit -m 'Add it'"}}
+    session.turn(200, 2, {"type": "tool_use", **use})
+    session.turn(200.1, 4)
+    session.prompt(300, "now the other one")
+    writes(session, 310, 8, "src/b.py")
+    mark = history.commit(320, "Add another", files={"src/b.py": OTHER_TEXT})
+    session.commits(320.2, 16, mark, "Add another")
+    history.commit(30 * DAY, "Later")
+    assert outputs(history, da_score)["Add it"] == 1 + 2 + 4
+
+
 def test_two_commits_of_the_time_with_that_subject_are_not_that_of_the_command(
     history: History, da_score: DaScore
 ) -> None:

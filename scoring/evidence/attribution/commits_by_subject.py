@@ -1,6 +1,7 @@
 """Commits that no output shows and that have the subject their command gives: docs/EVIDENCE.md."""
 
-from collections.abc import Collection, Iterator
+from bisect import bisect_left
+from collections.abc import Collection
 
 from scoring.evidence.git.authorship import AttributedHistory
 from scoring.evidence.transcripts.events import Call, CommitMade, key_of
@@ -29,32 +30,32 @@ def add_commits_by_subject(
     shown = {digits[:7] for digits in commits_shown(sessions)}
     for session in sessions:
         call_of: dict[str, SessionCommit] = {}
-        for call, until in _calls_with_subject(session):
+        for file, index, event in session.events(CommitMade):
+            if event.sha or not event.subject:
+                continue
+
+            call = file.session_commit(index, event)
+            has_result = event.called_at != event.line
+            until = call.time if has_result else _next_call(file, index)
             same_subject = [
                 sha
                 for sha in git.authored_between(call.begun // NS, until // NS)
                 if key_of(trim(git.commits[sha].subject)) == call.subject
             ]
-            if len(same_subject) == 1 and same_subject[0][:7] not in shown:
-                sha = same_subject[0]
-                call_of[sha] = max(call, call_of.get(sha, call))
+            if len(same_subject) != 1 or same_subject[0][:7] in shown:
+                continue
+
+            sha = same_subject[0]
+            if not has_result:
+                # what Codex writes of the response that calls follows the call
+                end = ((git.commits[sha].authored or 0) + 1) * NS
+                last = bisect_left(file.times, min(end, until)) - 1
+                call = file.session_commit(max(index, last), event)
+            call_of[sha] = max(call, call_of.get(sha, call))
 
         for sha, call in call_of.items():
             session.made.append(call.printing(sha, git.commits[sha].subject))
         session.made.sort()
-
-
-def _calls_with_subject(session: Session) -> Iterator[tuple[SessionCommit, int]]:
-    """Yield a session's commands for a commit that give its subject and printed none.
-
-    Each comes with when it ended, in nanoseconds since 1970. A command without a result is at its
-    call, and ended at the next call, or with its transcript.
-    """
-    for file, index, event in session.events(CommitMade):
-        if event.subject and not event.sha:
-            call = file.session_commit(index, event)
-            has_result = event.called_at != event.line
-            yield call, call.time if has_result else _next_call(file, index)
 
 
 def _next_call(file: File, index: int) -> int:
