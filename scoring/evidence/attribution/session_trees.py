@@ -187,13 +187,14 @@ class SessionPart(NamedTuple):
         """Return when the report of the commit before ends: at an edit or a text of the user.
 
         It also ends where nothing was written for an hour before a line, as where a session is
-        resumed. The earliest counts, from the part's first line on; ``NS_MAX`` without any.
+        resumed. The earliest counts, from the last line before the part on, which a text of the user
+        is where it came in the second of the commit; ``NS_MAX`` without any.
 
         Args:
             user_times: when the user wrote, ascending.
         """
         ends = [self.tree.times[edit] for edit in self.inside(self.tree.edits)[:1]]
-        first_text = bisect_left(user_times, min(self.times, default=NS_MAX))
+        first_text = bisect_left(user_times, self.began_after)
         ends += user_times[first_text : first_text + 1]
         for before, time in pairwise((self.began_after, *self.times)):
             if time - before > 3600 * NS:
