@@ -23,6 +23,9 @@ from scoring.log.model import IterationRecord
 from .outcome_rules import OutcomeRules
 
 DAY = 86_400
+STILL_IN_WORK = 3600
+"""Work that a commit undoes or fixes in less than so many seconds was still in work."""
+
 DEFECTIVE_PERCENT = 5
 """Work is defective when fixes changed at least this many percent of its lines of code."""
 
@@ -325,6 +328,7 @@ class Outcomes:
 
         None in each of these cases, where lines that the work only moved do not count:
 
+        - The fix was committed less than an hour after the work, which was still in work then.
         - The fix took fewer than :data:`_LEAST_FIXED` lines of the work.
         - The fix took less than :data:`DEFECTIVE_PERCENT` of the work.
         - The lines of the work are less than half of what the fix removes.
@@ -336,7 +340,8 @@ class Outcomes:
             added: how many lines of code the work added.
         """
         least = max(_LEAST_FIXED, added * DEFECTIVE_PERCENT / 100)
-        if count < least:
+        seconds = (self._walk[commit].time or 0) - (self._walk[work].time or 0)
+        if count < least or seconds < STILL_IN_WORK:
             return None
 
         size = self._history.sizes([commit]).get(commit)

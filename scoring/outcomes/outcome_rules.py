@@ -26,6 +26,7 @@ _OTHER_FIX = re.compile(
     r"|format\w*|styl\w+|indent\w*|white ?space|imports?|typos?|spelling|wording|grammar"
     r"|comments?|docs?|documentation|readme|changelog|test(?:s|ing)?|ci|workflows?|build|deps"
     r"|nits?|reviews?|feedback|findings?|warnings?|renam\w+|names?|merge\w*|conflicts?"
+    r"|optimi[sz]\w*|rewr\w+|duplicat\w*|ux|trailing (?:white )?spaces?"
     r"|(?<=: )(?:(?:improv|enhanc)\w+|(?:updat|chang|switch|migrat|convert)\w*(?= .* to )))(?!\w)",
     re.IGNORECASE,
 )

@@ -11,6 +11,7 @@ from scoring.evidence.git.facts import TakenBack
 from scoring.evidence.openable import openable
 from scoring.evidence.transcripts.facts import NS
 from scoring.frozen import PlainData
+from scoring.outcomes.outcome import STILL_IN_WORK
 from scoring.outcomes.unit import Unit
 from scoring.text import and_more, counted, printable, short
 
@@ -24,11 +25,20 @@ MOST_SHOWN = 5  # units
 LEAST_CORRECTIONS = 3
 """How many prompts of a person that say what is wrong make a unit worth a look."""
 
-LEAST_SECONDS = 3600
-"""Work that a commit reverts in less than so many seconds was a trial, and deserves no look."""
-
-_MOVES = re.compile(r"\b(?:mov(?:e[sd]?|ing)|relocat\w+|migrat\w+)\b", re.IGNORECASE)
+_MOVES = re.compile(
+    r"\b(?:mov(?:e[sd]?|ing)|relocat\w+|migrat\w+|extract\w*)\b", re.IGNORECASE
+)
 """What the subject of a commit says that moves work elsewhere."""
+
+_TIDIES = re.compile(
+    r"(?:style|format|fmt|lint)\b|(?:chore|ci)(?:\([^)]*\))?!?: *(?:re)?(?:format|lint)"
+    r"|.*\b(?:ruff|prettier|isort|gofmt|rustfmt|white ?space)\b",
+    re.IGNORECASE,
+)
+"""What the subject of a commit says that only tidies."""
+
+_TRIAL = re.compile(r"(?:debug|probe|wip|temp)\b", re.IGNORECASE)
+"""How the subject of a commit begins that is a trial."""
 
 ReasonKind: TypeAlias = Literal[
     "taken_back",
@@ -111,7 +121,7 @@ class _OtherWork(NamedTuple):
         if later is None:
             return False
         seconds = ((later.ended or 0) - (unit.ended or 0)) // NS
-        return seconds < LEAST_SECONDS or _are_of_one_session(unit, later)
+        return seconds < STILL_IN_WORK or _are_of_one_session(unit, later)
 
 
 def look_at(rows: WorkRows) -> list[PlainData]:
@@ -287,7 +297,7 @@ def _reasons(row: WorkRow, others: _OtherWork) -> Iterator[Reason]:
 
     # What its own session or branch fixes was still in work.
     outcome = unit.outcome
-    if outcome and outcome.main_fix:
+    if outcome and outcome.main_fix and not _TRIAL.match(unit.subject or ""):
         sha, fixed_lines = outcome.main_fix
         if not others.were_still_in_work(unit, sha):
             share = f"{fixed_lines} of its {outcome.lines_added} lines of code"
@@ -323,12 +333,14 @@ def _why_meant(unit: Unit, taken: TakenBack, others: _OtherWork) -> str:
     """
     if taken.by in unit.mended_in_branch:
         return "undone on the same branch before the merge"
+    if _TIDIES.match(taken.subject) or _TIDIES.match(unit.subject or ""):
+        return "tidied"
     if _are_of_one_session(unit, others.unit_of.get(taken.by)):
         return "undone in the same session"
     if not taken.said:
         # What moved to another repository is not gone.
         return "moved elsewhere" if _MOVES.search(taken.subject) else ""
-    if taken.seconds < LEAST_SECONDS:
+    if taken.seconds < STILL_IN_WORK:
         return "undone within an hour"
     in_work = others.were_still_in_work(unit, taken.by)
     return "undone by work of the same hour" if in_work else ""
@@ -343,8 +355,10 @@ def _why_not_listed(row: WorkRow, others: _OtherWork) -> str:
 
     if unit.state == "landed" and unit.defective:
         fix = unit.outcome.main_fix if unit.outcome else None
+        if _TRIAL.match(unit.subject or ""):
+            return "called a trial by its subject"
         if not fix:
-            return "no commit is certain to be the fix"
+            return "no commit of an hour or more later is certain to be the fix"
         in_work = others.were_still_in_work(unit, fix[0])
         return (
             "fixed in the same session or branch, or by work of the same hour"

@@ -186,6 +186,8 @@ def reasons_of_a_branch(
     mended_on: str = "topic",
     others: int = 0,
     merged: float = 3,
+    later: float = 1,
+    made: str = "Add it",
 ) -> list[str]:
     """Return the reasons to look at work of a branch, which a commit fixed or undid a day later.
 
@@ -197,12 +199,14 @@ def reasons_of_a_branch(
         mended_on: the branch of the later commit: that of the work, or the trunk after the merge.
         others: how many other commits the branch has.
         merged: how many days after the work the branch is merged.
+        later: how many days after the merge the later commit is made on the trunk.
+        made: the subject of the work.
     """
     text = OF_A_BRANCH
     session = history.session("s1")
     writes(session, 100, 1, "src/a.py", text)
-    mark = history.commit(200, "Add it", branch="topic", files={"src/a.py": text})
-    session.commits(200, 2, mark, "Add it")
+    mark = history.commit(200, made, branch="topic", files={"src/a.py": text})
+    session.commits(200, 2, mark, made)
     for n in range(others):
         history.commit(300 + n, f"Other {n}", branch="topic")
     if mended_on == "topic":
@@ -214,7 +218,7 @@ def reasons_of_a_branch(
     moment = START + int(merged * DAY)
     git.branches["main"] = git.commit(tips, "Merge branch 'topic'\n", moment, whole)
     if mended_on == "main":
-        history.commit((merged + 1) * DAY, subject, files=files)
+        history.commit((merged + later) * DAY, subject, files=files)
     places = places_of(history)
     return [
         row["reason"] for row in da_score("work", *places, "--json").json["look_at"]
@@ -243,12 +247,32 @@ FIX = {"src/a.py": "".join(OF_A_BRANCH.splitlines(True)[:4])}
             {"files": UNDO, "subject": "Notes", "mended_on": "main"},
             ["reverted"],
         ),
+        "fixed within an hour": (
+            {"files": FIX, "mended_on": "main", "merged": 0.01, "later": 0.01},
+            [],
+        ),
+        "improved by what is called a fix": (
+            {"files": FIX, "mended_on": "main", "subject": "fix: optimize it"},
+            [],
+        ),
+        "a trial": (
+            {"files": FIX, "mended_on": "main", "made": "debug: Add it"},
+            [],
+        ),
+        "tidied": (
+            {"files": UNDO, "mended_on": "main", "subject": "style: prettier"},
+            [],
+        ),
+        "moved": (
+            {"files": UNDO, "mended_on": "main", "subject": "Extract it (to its own)"},
+            [],
+        ),
     },
 )
 def test_what_its_own_branch_mended_before_the_merge_is_not_looked_at(
     history: History, da_score: Any, keys: dict[str, Any], reasons: list[str]
 ) -> None:
-    """The trunk never had it without that."""
+    """The trunk never had it without that. Nor is what was meant to go, or still in work."""
     assert reasons_of_a_branch(history, da_score, **keys) == reasons
 
 

@@ -187,8 +187,8 @@ class SessionPart(NamedTuple):
         """Return when the report of the commit before ends: at an edit or a text of the user.
 
         It also ends where nothing was written for an hour before a line, as where a session is
-        resumed. The earliest counts, from the last line before the part on, which a text of the user
-        is where it came in the second of the commit; ``NS_MAX`` without any.
+        resumed. The earliest counts, from the last line before the part on, which may be a text of
+        the user in the second of the commit; ``NS_MAX`` without any.
 
         Args:
             user_times: when the user wrote, ascending.
