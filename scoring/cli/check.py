@@ -247,7 +247,7 @@ def _as_proposed(
 def _shas_of_head(repository: GitRepository, without: str | None) -> set[str]:
     """Return the commits that HEAD has and another commit has not; None for all of HEAD."""
     others = [f"^{without}"] if without else []
-    return set(repository.run("rev-list", "HEAD", *others).decode().split())
+    return set(repository.run("rev-list", "HEAD", *others, "--").decode().split())
 
 
 def _has_one_of(row: WorkRow, shas: set[str]) -> bool:

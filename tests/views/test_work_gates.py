@@ -114,6 +114,7 @@ def test_lost_work_of_unknown_cost_is_noted(check: Check, history: History) -> N
 def test_only_of_a_pull_request(check: Check, history: History) -> None:
     repo = Repo.at(history.repo)
     base = repo.head()
+    (history.repo / "HEAD").write_text("a file of this name\n")
     gates = ("--max-reverted", "0", "--no-failing-tests")
     found = check(*gates, "--base", base)
     nothing = (

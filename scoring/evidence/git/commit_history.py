@@ -155,7 +155,7 @@ class CommitHistory(TrunkHistory):
         if not live or not self.trunk.commit:
             return set()
 
-        answer = self.repository.run("rev-list", *live, f"^{self.trunk.commit}")
+        answer = self.repository.run("rev-list", *live, f"^{self.trunk.commit}", "--")
         return set(as_text(answer).split())
 
     def _live_tips(self, since: int) -> list[str]:

@@ -108,6 +108,10 @@ class GitTime:
         """
         if self.is_strict:
             raise GaveUpError(f"{problem}, so nothing can be judged")
+        self.warn_once(problem, rest)
+
+    def warn_once(self, problem: str, rest: str) -> None:
+        """Warn of a problem, and say what it means for the rest, unless that was said before."""
         if problem not in self._given_up:
             self._given_up.add(problem)
             self.warn(f"{problem}, so {rest}")

@@ -171,10 +171,9 @@ def _parse_log(fields: Iterable[bytes], git_time: GitTime) -> Iterator[Commit]:
     """Yield the commits of a log, from all fields of it. Long texts are cut.
 
     Few bytes of a repository can be gigabytes of text. So a text is cut to :data:`TEXT_LIMIT`, and
-    after :data:`MOST_OF_LONG_TEXTS` to :data:`SHORT_TEXT`, of which ``git_time`` warns.
-
-    Raises:
-        GaveUpError: texts are cut after so many, and ``git_time`` is strict.
+    after :data:`MOST_OF_LONG_TEXTS` to :data:`SHORT_TEXT`, of which ``git_time`` warns. No check
+    ends by that, since a long trunk may have as many: trailers are at the end of a message, and
+    what undoes other commits says so at the beginning.
     """
 
     def cut(text: str) -> str:
@@ -182,7 +181,7 @@ def _parse_log(fields: Iterable[bytes], git_time: GitTime) -> Iterator[Commit]:
         if git_time.long_texts <= MOST_OF_LONG_TEXTS:
             return text[:TEXT_LIMIT]
 
-        git_time.give_up(
+        git_time.warn_once(
             "many commits have long messages, which take long to read",
             f"of some of them only the first and last {SHORT_TEXT // 2:,} characters count",
         )
