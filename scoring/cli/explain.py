@@ -145,7 +145,7 @@ def _print_unit(text: str, settings: Settings, no_entry: NotFoundError) -> None:
     from scoring.evidence.git.repository import GitRepository
     from scoring.evidence.git.walk import commit_named, subjects_of
     from scoring.outcomes.ledger import unit_named
-    from scoring.views.look_at import reasons_to_look
+    from scoring.views.look_at import look_at, reasons_to_look
     from scoring.views.unit_page import of_no_unit, unit_page
     from scoring.views.work_rows import work_rows
 
@@ -170,7 +170,8 @@ def _print_unit(text: str, settings: Settings, no_entry: NotFoundError) -> None:
     asked = ""
     if sha is not None and sha not in (unit.commit, unit.landing and unit.landing.sha):
         asked = named_commit(sha, subjects_of(settings.repo_dir, [sha]).get(sha, ""))
-    page = unit_page(row, reasons, horizon_days, asked)
+    is_listed = unit.unit in {each["unit"] for each in look_at(rows)}
+    page = unit_page(row, reasons, is_listed, horizon_days, asked)
     value = {**row.values, "outcome": outcome}
     value["look_at"] = [reason._asdict() for reason in reasons]
     reply(settings, value, page)

@@ -51,7 +51,8 @@ class Unit:
         kind: a commit, the rest of a session after its last commit, or talk.
         commit: the SHA of its commit on the trunk, or else of the commit itself; None where it is
             not known.
-        brought_in: for a rest, the commits that a person may have made of it.
+        brought_in: for a rest, the commits that a person may have made of it, each with the share
+            of its lines that the rest wrote at least, above 0 and up to 1.
         subject: the subject of the commit, or else the summary of its first entry; None without.
         author: who made it; :data:`NOBODY` where that is not known.
         entries: its iterations.
@@ -95,7 +96,7 @@ class Unit:
     unit: str
     kind: Kind
     commit: str | None = None
-    brought_in: list[str] = field(default_factory=list)
+    brought_in: dict[str, float] = field(default_factory=dict)
     subject: str | None = None
     author: Identity = NOBODY
     entries: list[Entry] = field(default_factory=list)

@@ -163,7 +163,8 @@ def name_commits_of_rests(
     - ``commit``: the commit that brought the most lines of the rest, if at least half of them; with
       its subject and landing. It stays None where that commit is a unit of its own.
     - ``brought_in``: each commit that brought at least half of the lines of the rest, or of which
-      the rest wrote at least half; without commits that are units.
+      the rest wrote at least half; without commits that are units. With the share of the commit
+      that the rest wrote.
     """
     candidates: dict[str, list[str]] = {}
     rests = [
@@ -185,7 +186,7 @@ def name_commits_of_rests(
             brought = share * sum(lines.values())
             is_half = brought * 2 >= min(rest.written_here, sum(lines.values()))
             if brought and is_half and sha not in taken:
-                rest.brought_in.append(sha)
+                rest.brought_in[sha] = share
             if brought > most and brought * 2 >= rest.written_here:
                 most = brought
                 rest.commit = sha

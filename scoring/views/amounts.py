@@ -53,6 +53,21 @@ def percent(share: float) -> str:
     return f"{min(max(value, 0.1), 99.9):.1f}"
 
 
+def written_text(share: float) -> str:
+    """Return how much of its commit is known to be written by agents, as ``at least 54 %``.
+
+    Args:
+        share: the share of the lines that the commit adds.
+
+    Returns:
+        ``all`` for 1, and "" below 1 %, which says nothing.
+    """
+    if share == 1:
+        return "all"
+    percents = int(share * 100)
+    return f"at least {percents} %" if percents else ""
+
+
 _UNITS = ((1_000_000_000, "G"), (1_000_000, "M"), (1_000, "k"))
 
 
@@ -175,7 +190,7 @@ def spending_lines(spending: Spending | None) -> list[str]:
         lines.append(price_note(spending))
     if spending.source == "transcripts":
         lines.append(
-            "counted up to the end of the work; "
-            "da-score work also counts what the agent wrote to report it"
+            "counted up to the end of the work; da-score work also counts "
+            "what the agent wrote to report it, where that led to no other commit"
         )
     return list(filter(None, lines))

@@ -12,7 +12,7 @@ from scoring.signals.signal import window_text
 from scoring.signals.values import IntegrityObservation
 from scoring.text import counted, cut, short, some_of
 
-from .amounts import spending_lines
+from .amounts import spending_lines, written_text
 from .explain import WORTH_SAYING, Explanation
 from .landing_text import named_commit
 from .outcome_pages import outcome_text
@@ -256,10 +256,8 @@ def chain_lines(facts: IterationFacts, kept: OwnLines | None) -> Lines:
             "no edit tool was used in these lines, "
             f"which end {counted(minutes, 'minute')} before the commit"
         )
-    if observed.by_agents is not None:
-        share = "all"
-        if observed.by_agents < 1:
-            share = f"at least {int(observed.by_agents * 100)} %"
+    share = written_text(observed.by_agents or 0)
+    if share:
         yield f"agents wrote {share} of the lines that its commit adds"
 
 
@@ -371,13 +369,18 @@ def claim_lines(facts: IterationFacts) -> Lines:
     if not observed or not observed.method or observed.checkpoint_tokens:
         return
 
-    for claim in observed.claims:
-        yield f"said in words that tests pass, at {claim.where}: {_RESULTS[claim.result]}"
+    yield from claims_in_words(observed)
     if not observed.claims:
         yield (
             "in words: no claims found in the last message of the work, "
             "nor in one that reports its commit"
         )
+
+
+def claims_in_words(observed: Observed) -> Lines:
+    """Yield where it was said in words that tests pass, and whether that is true."""
+    for claim in observed.claims:
+        yield f"said in words that tests pass, at {claim.where}: {_RESULTS[claim.result]}"
 
 
 def _named(what: str, names: Sequence[str]) -> str:

@@ -10,8 +10,8 @@ from scoring.evidence.openable import opened_here
 from scoring.outcomes.unit import Kind
 from scoring.text import counted, short
 
-from .amounts import cost_text, duration_text
-from .explain_text import commands_to_read, lines_found, sightings
+from .amounts import cost_text, duration_text, written_text
+from .explain_text import claims_in_words, commands_to_read, lines_found, sightings
 from .landing_text import named_commit, unit_text
 from .look_at import Reason, is_commit
 from .outcome_pages import outcome_text
@@ -24,15 +24,23 @@ _TITLES: Mapping[Kind, str] = {
     "talk": "Talk of a session",
 }
 
+_WHOLE = 0.9
+"""The share of a commit's lines from which on a session is said to have written the commit."""
+
 
 def unit_page(
-    row: WorkRow, reasons: Iterable[Reason], horizon_days: float, asked: str
+    row: WorkRow,
+    reasons: Iterable[Reason],
+    is_listed: bool,
+    horizon_days: float,
+    asked: str,
 ) -> Page:
     """Yield what became of one unit, why, and what it took.
 
     Args:
         row: the unit.
-        reasons: the reasons to look at it, among all of the work.
+        reasons: what is wrong with it, the worst first, among all of the work.
+        is_listed: whether ``work`` lists it under *Look at*, with the first reason.
         horizon_days: how many days after landing work is judged.
         asked: a line that names the commit that was asked for; "" where that is the unit's own.
     """
@@ -49,12 +57,20 @@ def unit_page(
         outcome_text(unit.outcome, unit.landing, horizon_days),
     ]
     yield from filter(None, became)
-    for reason in reasons:
+    for index, reason in enumerate(reasons):
         # what undid or fixed the unit is named above
-        if not (is_commit(reason.where) and short(reason.where) in " ".join(became)):
+        if is_commit(reason.where) and short(reason.where) in " ".join(became):
+            continue
+        if is_listed and not index:
             yield f"Look at {reason.where}: {reason.text}."
+        else:
+            yield f"{reason.text[0].upper()}{reason.text[1:]}: {reason.where}."
     yield from _session_lines(row)
-    yield "It has no score: no entry in the log names it."
+
+    no_score = "It has no score: no entry in the log names it"
+    if unit.commit:
+        no_score += f"; da-score log entry new --commit {short(unit.commit)} adds one"
+    yield f"{no_score}."
     opened = [opened_here(each, unit.checkpoint_branch) for each in unit.observed]
     yield from commands_to_read(opened)
 
@@ -69,12 +85,21 @@ def _session_lines(row: WorkRow) -> Lines:
     harness, session = unit.session
     model = f", {row.values['model']}" if row.values["model"] else ""
     yield f"Session {session} of {harness}{model}"
-    if unit.brought_in:
-        names = ", ".join(map(short, unit.brought_in))
-        yield f"The session wrote it, and shows no commit of it: a person may have made {names}."
+    for sha, share in unit.brought_in.items():
+        written = written_text(share)
+        what = "it" if share >= _WHOLE else f"a part of {short(sha)}"
+        least = f" ({written} of the lines that it adds)" if written else ""
+        yield (
+            f"The session wrote {what}{least}, and shows no commit of it: "
+            f"a person may have made {short(sha)}."
+        )
     for observed in unit.observed:
         opened = opened_here(observed, unit.checkpoint_branch)
-        for text in (*lines_found(opened), *sightings(opened)):
+        for text in (
+            *lines_found(opened),
+            *sightings(opened),
+            *claims_in_words(opened),
+        ):
             yield f"  {text}"
 
     worked = duration_text((unit.minutes or 0) * 60)

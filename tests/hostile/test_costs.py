@@ -1003,3 +1003,13 @@ def attack(place: str, folder: Path) -> Cost:
         ),
         memory=max(int(peak[1]), children.ru_maxrss) << 10,
     )
+
+
+def test_the_slowest_of_many_quick_transcripts_is_not_said_to_take_no_time(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("scoring.evidence.harnesses.scan.SECONDS_TO_READ", 0)
+    said = transcript_warnings(tmp_path, as_bytes([response(1)]))
+    assert re.search(
+        r"seconds to read; \S+\.jsonl, the slowest, took less than 1 s", said
+    )

@@ -78,10 +78,62 @@ def test_shows_the_command_and_the_line_of_the_last_test_run(
     verdict = "failed" if failed else "passed"
     seen = f"\n  last test run, {verdict}: pytest tests/{kind} at {made.runs[kind]}\n"
     assert seen in page
-    look_at = f"\nLook at {made.runs[kind]}: its last test run failed.\n"
-    assert (look_at in page) is (failed and kind != "talk")  # talk is no work
+    its_run = f"\nIts last test run failed: {made.runs[kind]}.\n"
+    assert (its_run in page) is (failed and kind != "talk")  # talk is no work
+    assert "Look at" not in page  # work does not list it, since no run passed before
     assert re.search(r"\n  lines 1 to \d+ of \S+\.jsonl\n", page)
     assert f"({made.units[kind]})\n" in page.partition("\n")[0] + "\n"
+
+
+@cases(
+    "more, wrote",
+    {
+        "all of it": (0, "it (all of the lines that it adds)"),
+        "a part": (9, "a part of {sha} (at least 47 % of the lines that it adds)"),
+        "next to nothing": (1000, "a part of {sha}"),
+    },
+)
+def test_says_how_much_of_a_commit_of_a_person_the_session_wrote(
+    tmp_path: Path, da_score: Any, more: int, wrote: str
+) -> None:
+    history = History(tmp_path)
+    writes(history.session("s1"), 100, 1, "src/a.py")
+    by_hand = "".join(f"b{n} = {n}\n" for n in range(more))
+    files = {"src/a.py": TEXT, "src/b.py": by_hand}
+    mark = history.commit(200, "By hand", files=files)
+    history.commit(30 * DAY, "Later")
+    history.write()
+
+    places = "--repo-dir", str(history.repo), "--transcript-dir", str(history.home)
+    sha = history.shas[mark][:12]
+    page = da_score("explain", sha, *places, "--no-cache").out
+    made = f"and shows no commit of it: a person may have made {sha}."
+    assert f"\nThe session wrote {wrote.format(sha=sha)}, {made}\n" in page
+    new = f"da-score log entry new --commit {sha}"
+    assert f"no entry in the log names it; {new} adds one.\n" in page
+
+
+@pytest.mark.parametrize("is_said", [True, False])
+def test_names_each_line_that_its_commands_print(
+    tmp_path: Path, da_score: Any, is_said: bool
+) -> None:
+    history = History(tmp_path)
+    session = history.session("s1")
+    writes(session, 100, 1, "src/a.py")
+    mark = history.commit(200, "Add it", files={"src/a.py": TEXT})
+    session.commits(200, 2, mark, "Add it")
+    text = "Committed. All tests pass." if is_said else "Committed."
+    session.turn(210, 3, {"type": "text", "text": text})
+    history.write()
+
+    places = "--repo-dir", str(history.repo), "--transcript-dir", str(history.home)
+    page = da_score("explain", history.shas[mark], *places, "--no-cache").out
+    above, _, commands = page.partition("\nTo read these lines\n")
+    printed = re.findall(r"sed -n (\d+)p (\S+)", commands)
+    assert len(printed) == 1 + is_said
+    assert ("said in words that tests pass, at " in above) is is_said
+    for line, path in printed:
+        assert re.search(rf" at {re.escape(path)}:{line}\b", above)
 
 
 @cases(

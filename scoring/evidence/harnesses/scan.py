@@ -264,9 +264,12 @@ class Scan(ABC):
         seconds = sum(seconds_of.values())
         if seconds > SECONDS_TO_READ:
             slowest = max(seconds_of, key=seconds_of.__getitem__)
+            longest = f"{seconds_of[slowest]:.0f} s"
+            if seconds_of[slowest] < 1:
+                longest = "less than 1 s"
             text = (
-                f"transcripts took {seconds:.0f} seconds to read,"
-                f" {seconds_of[slowest]:.0f} of them {slowest}"
+                f"transcripts took {seconds:.0f} seconds to read;"
+                f" {slowest}, the slowest, took {longest}"
             )
             self._warn(TakesLong(text))
 
