@@ -44,7 +44,7 @@ _OF_A_PATH: tuple[type[LinesWritten | UnseenEdit | WorkReset], ...] = (
     UnseenEdit,
     WorkReset,
 )
-"""Kinds of events that name a path, beside edits."""
+"""Kinds of events that name a path, other than edits."""
 
 
 class _Collector:

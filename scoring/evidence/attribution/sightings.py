@@ -139,7 +139,7 @@ class Sightings:
     def tests(self, end: int | None) -> tuple[TestsSeen, Sighting | None]:
         """Return what was seen of test runs, and the last run up to the end if it has a verdict.
 
-        Runs of sub-agents that edited no code are counted apart; edits that were undone are none. A
+        Runs of sub-agents that edited no code are counted apart; undone edits do not count. A
         run that began up to the end and ended after it has no verdict, and neither has one of such
         edits.
 

@@ -110,7 +110,7 @@ def undone_edits(seen: Iterable[Sighting]) -> list[Undoing]:
 def takes_back(reset: Sighting, path: str) -> bool:
     """Return whether a reset takes back a file: it names the file or a folder of it, or no path.
 
-    ``.`` is no path.
+    ``.`` does not count as a path.
     """
     name = posixpath.normpath(reset.text) if reset.text else "."
     return name == "." or f"/{path}".endswith(f"/{name}") or f"/{name}/" in f"/{path}"

@@ -7,8 +7,6 @@ paths and commands, never text. Each kind of event is a class below, and a list 
     for edit in events.of(Edit):
         print(edit.line, events.texts[edit.path])
 
-Three things hold for all of them.
-
 - **Lines** have the numbers that they have in the file, from 0. In a document, where one JSON text
   holds a conversation, the messages take the place of lines.
 - **Keys** (:func:`key_of`) stand for ids: of responses, calls, lines. The same id has the same key
@@ -41,15 +39,12 @@ class Event(Frozen, array_like=True, gc=False):
 
     Attributes:
         span: the index of its span in :attr:`TranscriptEvents.spans`.
-        line: the number of the line. A reading without numbers of lines, as that of the reference,
-            has the time in its place, in nanoseconds since 1970.
+        line: the number of the line; the time in ns since 1970 in a reading without numbers of
+            lines, as that of the reference.
     """
 
     span: int
     line: int
-
-
-# What is counted.
 
 
 class TokensStated(IntEnum):
