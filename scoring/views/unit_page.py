@@ -24,9 +24,6 @@ _TITLES: Mapping[Kind, str] = {
     "talk": "Talk of a session",
 }
 
-_WHOLE = 0.9
-"""The share of a commit's lines from which on a session is said to have written the commit."""
-
 
 def unit_page(
     row: WorkRow,
@@ -87,11 +84,10 @@ def _session_lines(row: WorkRow) -> Lines:
     yield f"Session {session} of {harness}{model}"
     for sha, share in unit.brought_in.items():
         written = written_text(share)
-        what = "it" if share >= _WHOLE else f"a part of {short(sha)}"
-        least = f" ({written} of the lines that it adds)" if written else ""
+        lines = f"{written} of the lines" if written else "lines"
         yield (
-            f"The session wrote {what}{least}, and shows no commit of it: "
-            f"a person may have made {short(sha)}."
+            f"The session wrote {lines} that {short(sha)} adds, and shows no commit of it: "
+            "a person may have made it."
         )
     for observed in unit.observed:
         opened = opened_here(observed, unit.checkpoint_branch)

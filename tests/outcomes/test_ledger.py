@@ -1607,7 +1607,8 @@ def test_explain_knows_every_commit_that_a_person_made_of_a_session(
         "A session wrote lines of this commit. What follows is about its work.\n\n"
     )
     assert (outcomes[0].out == asked + outcomes[1].out) is found
-    assert (f"a person may have made {', '.join(names)}." in outcomes[1].out) is found
+    named = [f"of the lines that {name} adds, and" in outcomes[1].out for name in names]
+    assert named == [True, found]
 
 
 def test_without_a_log_and_an_agent_work_says_so(

@@ -88,9 +88,9 @@ def test_shows_the_command_and_the_line_of_the_last_test_run(
 @cases(
     "more, wrote",
     {
-        "all of it": (0, "it (all of the lines that it adds)"),
-        "a part": (9, "a part of {sha} (at least 47 % of the lines that it adds)"),
-        "next to nothing": (1000, "a part of {sha}"),
+        "all of it": (0, "all of the lines that {sha} adds"),
+        "a part": (9, "at least 47 % of the lines that {sha} adds"),
+        "next to nothing": (1000, "lines that {sha} adds"),
     },
 )
 def test_says_how_much_of_a_commit_of_a_person_the_session_wrote(
@@ -107,7 +107,7 @@ def test_says_how_much_of_a_commit_of_a_person_the_session_wrote(
     places = "--repo-dir", str(history.repo), "--transcript-dir", str(history.home)
     sha = history.shas[mark][:12]
     page = da_score("explain", sha, *places, "--no-cache").out
-    made = f"and shows no commit of it: a person may have made {sha}."
+    made = "and shows no commit of it: a person may have made it."
     assert f"\nThe session wrote {wrote.format(sha=sha)}, {made}\n" in page
     new = f"da-score log entry new --commit {sha}"
     assert f"no entry in the log names it; {new} adds one.\n" in page

@@ -220,8 +220,8 @@ def test_work_that_a_person_committed_has_the_test_runs_of_its_session(
     found = da_score("check", "--no-failing-tests", *places)
     assert found.status == (3 if failed else 0)
     assert "1 unit of work looked at, 1 with a test run" in found.out
-    said = ": its last test run failed.\n" in da_score("explain", "HEAD", *places).out
-    assert said is failed
+    said = da_score("explain", "HEAD", *places).out
+    assert ("\nIts last test run failed: " in said) is failed
 
 
 def test_a_failed_run_that_is_set_aside_is_counted_with_the_reason(

@@ -468,7 +468,7 @@ class TestMade:
     def test_is_no_such_line_in_another_output(self, command: str) -> None:
         assert seen(*bash(command, MADE_ONE)).of(CommitMade) == []
         assert (
-            seen(*bash("git commit -m x", "nothing", is_error=True)).of(CommitMade)
+            seen(*bash("git commit -F m.txt", "nothing", is_error=True)).of(CommitMade)
             == []
         )
 
@@ -499,12 +499,7 @@ class TestMade:
         call, ended = bash("git commit -m x", MADE_ONE)
         (begun,) = seen(call).of(CommitMade)
         assert (begun.line, begun.call, begun.called_at) == (0, key_of("toolu_1"), 0)
-        assert (begun.sha, begun.subject, begun.amends, begun.other_repository) == (
-            "",
-            0,
-            0,
-            0,
-        )
+        assert (begun.sha, begun.amends, begun.other_repository) == ("", 0, 0)
         (made,) = seen(ended).of(CommitMade)
         assert (made.line, made.call, made.called_at) == (0, begun.call, None)
         assert made.sha
