@@ -8,6 +8,7 @@ from helpers.harness_lines import cases
 from benchmarks.placebo import Work, false_alarms, planted
 from scoring.outcomes.unit import State, Unit
 from scoring.views.comparisons import MEASURES
+from scoring.views.work_groups import FIXED_LATER
 from scoring.views.work_rows import WorkRow
 
 SPLITS = 200
@@ -37,7 +38,7 @@ def share(text: str) -> float:
 
 def test_few_of_the_splits_at_random_cry_wolf(work: Work) -> None:
     by_name = {name: row for name, *row in false_alarms(work, SPLITS)}
-    for name in ("landed", "reverted or fixed later"):
+    for name in ("landed", FIXED_LATER):
         compared, outside, _ = by_name[name]
         assert share(compared) == 1
         assert share(outside) <= 0.1

@@ -11,7 +11,7 @@ from scoring.text import counted, shortened
 
 from .amounts import DECIDED, CountedShare, cost_text, percent
 from .table import Lines
-from .work_groups import WorkGroup, grouped
+from .work_groups import FIXED_LATER, WorkGroup, grouped
 from .work_rows import WorkRow, WorkRows
 
 NO_DIFFERENCE = "no difference can be told"
@@ -110,7 +110,7 @@ def _corrections(row: WorkRow) -> float | None:
 MEASURES = (
     Measure("landed", "landed", "share", _landed, settled=True),
     Measure("taken_back", "reverted or taken back", "share", _undone, settled=True),
-    Measure("fixed", "reverted or fixed later", "share", _fixed),
+    Measure("fixed", FIXED_LATER, "share", _fixed),
     Measure(
         "cost_per_landed",
         "cost per landed unit",

@@ -135,7 +135,9 @@ def validity_sentences(validity: Validity) -> Lines:
 
 
 _QUESTIONS: dict[OutcomeName, str] = {
-    "defective": "was reverted, or fixes changed at least 5 % of its lines within {days}",
+    "defective": (
+        "was reverted or taken back, or fixes changed at least 5 % of its lines, within {days}"
+    ),
     "reverted": "was reverted within {days}",
     "survival": "how much of the work is still there after {days}",
     "label": "how people judged the work",

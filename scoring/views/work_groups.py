@@ -8,6 +8,9 @@ from scoring.frozen import PlainData
 from .amounts import DECIDED, CountedShare
 from .work_rows import STATES, WorkRow, WorkRows, month_of, work_summary
 
+FIXED_LATER = "fixed, reverted or taken back later"
+"""What people read for units that count in :attr:`WorkGroup.fixed`."""
+
 
 class WorkGroup(NamedTuple):
     """Some work, such as that of one harness, model, month or repository.
@@ -37,7 +40,7 @@ class WorkGroup(NamedTuple):
 
     @property
     def fixed(self) -> CountedShare:
-        """How many units were reverted or fixed later, of those that are old enough to judge."""
+        """How many units are :data:`FIXED_LATER`, of those that are old enough to judge."""
         return CountedShare(self.summary["defective"], self.summary["judged"])
 
 

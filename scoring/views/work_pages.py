@@ -23,7 +23,7 @@ from .comparisons import RANGES, comparisons, months, notes_on_names, trend
 from .landing_text import STATE_WORDS, states_text
 from .look_at import look_at_page
 from .table import Cell, Cells, Line, Lines, Page, Table, columns_of, numeric
-from .work_groups import WorkGroup
+from .work_groups import FIXED_LATER, WorkGroup
 from .work_rows import (
     CAME_TO_NOTHING,
     WorkRows,
@@ -40,7 +40,7 @@ _FIGURES = (
     "LANDED",
     "OPEN",
     "UNCLEAR",
-    "FIXED LATER",
+    "FIXED OR UNDONE",
     "COST",
     "PER LANDED UNIT",
 )
@@ -133,13 +133,15 @@ def became_page(
     fixed = work.fixed
     if fixed.whole:
         verb = "was" if fixed.part == 1 else "were"
-        yield f"Of those on the trunk for {days} {fixed} {verb} reverted or fixed later."
+        yield f"Of those on the trunk for {days} {fixed} {verb} {FIXED_LATER}."
     unread = sum(bool(row.unit.outcome and row.unit.outcome.is_unread) for row in rows)
     if unread:
         units = counted(unread, "unit")
         yield f"Git lacks lines of {units} here, so what was fixed or undone later is not known."
     elif not fixed.whole:
-        yield f"None can be judged for later fixes and reverts yet: that takes {days} on the trunk."
+        yield (
+            f"None can be judged yet: what was {FIXED_LATER} is counted after {days} on the trunk."
+        )
 
     yield from _cost_lines(work)
     yield from (Line(text, "dim") for text in _missing_lines(work))

@@ -1400,7 +1400,7 @@ def test_work_whose_lines_git_lacks_is_not_called_sound_or_young(
         "\nGit lacks lines of 1 unit here, so what was fixed or undone later is not known.\n"
         in page
     )
-    assert "None can be judged for later fixes" not in page
+    assert "None can be judged yet" not in page
     if has_entry:
         page = da_score("outcomes", *places, "--no-cache").out
         assert "None can be judged; of 1 git lacks lines." in page

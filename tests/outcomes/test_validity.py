@@ -568,3 +568,5 @@ def test_the_help_names_every_outcome(da_score: DaScore) -> None:
 def test_every_outcome_has_its_question(outcome: OutcomeName) -> None:
     question = next(iter(validity_sentences(validity([], outcome, "3.1.0", 14))))
     assert question.startswith("Does the score of rubric 3.1.0 foretell ")
+    # it has no word of its own for what was taken back
+    assert ("was reverted or taken back, or" in question) is (outcome == "defective")

@@ -30,7 +30,7 @@ from scoring.views.report.commit_links import (
 from scoring.views.report.digest import Digest
 from scoring.views.report.reported_iteration import ReportedIteration, TranscriptLines
 from scoring.views.validity_pages import CLEAR_NOTE
-from scoring.views.work_groups import grouped
+from scoring.views.work_groups import FIXED_LATER, grouped
 from scoring.views.work_pages import became_page
 from scoring.views.work_rows import WorkRow, without_cost
 
@@ -202,7 +202,7 @@ class TestComparisons:
         assert str(sonnet.landed) == "1 of 2 (50 %, 9–91 %)"
         assert model.verdicts == [
             f"Landed: {NO_DIFFERENCE} (too few: 2 and 1 units; each side needs 20).",
-            f"Reverted or fixed later: {NO_DIFFERENCE} "
+            f"Fixed, reverted or taken back later: {NO_DIFFERENCE} "
             "(too few: 1 and 1 units; each side needs 20).",
         ]
 
@@ -320,7 +320,9 @@ class TestTime:
             True,
             False,
         ]
-        assert trend(fixed)[1].startswith("Reverted or fixed later: 0 of 20 (")
+        assert trend(fixed)[1].startswith(
+            "Fixed, reverted or taken back later: 0 of 20 ("
+        )
         assert trend([piece("open"), piece("landed")]) == []
 
     def test_halves_are_of_the_units_that_against_compares(self) -> None:
@@ -376,6 +378,44 @@ def test_only_work_that_stayed_is_called_fixed_later(state: State) -> None:
     found.work[0].values["defective"] = True
     table = page(found).partition('<tr id="u0">')[2].partition("</tr>")[0]
     assert ("fixed later" in table) is (state == "landed")
+
+
+@pytest.mark.parametrize(
+    ("state", "defective", "count"),
+    [
+        pytest.param("taken_back", True, "1 of 1", id="taken back"),
+        pytest.param("landed", False, "0 of 1", id="neither"),
+    ],
+)
+def test_every_page_says_that_work_taken_back_counts_as_fixed_or_undone(
+    state: State, defective: bool, count: str
+) -> None:
+    """One line without tags says the same as the page of ``work``."""
+    work = [piece(state, defective=defective)]
+    lines = list(map(str, became_page(work, 14)))
+    verb = "was" if defective else "were"
+    assert any(
+        line.startswith(f"Of those on the trunk for 14 days {count} (")
+        and line.endswith(f") {verb} fixed, reverted or taken back later.")
+        for line in lines
+    )
+
+    found = made(horizon_days=0.5)
+    found.work = work
+    report = page(found)
+    text = re.sub("<[^>]+>", "", report)
+    judged = f"Of 1 on the trunk for 12 hours {count[0]} {verb} {FIXED_LATER} ("
+    assert judged in text
+    assert f">{FIXED_LATER.capitalize()}, of those old enough</th>" in report
+
+
+def test_what_is_not_judged_yet_is_said_in_the_same_words() -> None:
+    work = [piece("landed")]
+    found = made(horizon_days=14)
+    found.work = work
+    said = f"None can be judged yet: what was {FIXED_LATER} is counted after 14 days on the trunk."
+    assert said in list(became_page(work, 14))
+    assert said in page(found)
 
 
 class TestPurchase:

@@ -24,6 +24,7 @@ from scoring.text import (
 from scoring.views.amounts import (
     cost_text,
     duration_text,
+    horizon_text,
     per_landed_text,
     price_note,
     spending_lines,
@@ -46,7 +47,7 @@ from scoring.views.look_at import (
 from scoring.views.run_pages import scores_head
 from scoring.views.table import Lines, Page, band_text, number, titled
 from scoring.views.validity_pages import clear_notes, validity_parts, validity_sentences
-from scoring.views.work_groups import WorkGroup
+from scoring.views.work_groups import FIXED_LATER, WorkGroup
 from scoring.views.work_pages import became_page, by_state
 from scoring.views.work_rows import (
     STATES,
@@ -117,6 +118,8 @@ def _contents(digest: Digest) -> PlainData:
         "claims_shown": _MOST_CLAIMS,
         "sha": SHORT_LENGTH,
         "states": STATE_WORDS,
+        "fixed_later": FIXED_LATER,
+        "horizon": horizon_text,
         "every": WorkGroup("", work, work_summary(work)),
         "pieces": pieces,
         "looked_at": looked_at,
