@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from benchmarks.weights import Weights, chosen_weights
+from scoring.grouping import lists_by_key
 from scoring.outcomes.cases import Case
 from scoring.prediction import Foretold, GroupedDraws
 from scoring.statistics import DRAWS, SEED
@@ -41,9 +42,7 @@ class Cases:
         self.alike = np.maximum.outer(lines, lines) <= LIKE * np.minimum.outer(
             lines, lines
         )
-        sessions: dict[str, list[int]] = {}
-        for n, case in enumerate(self.cases):
-            sessions.setdefault(case.session, []).append(n)
+        sessions = lists_by_key((case.session, n) for n, case in enumerate(self.cases))
         self._blocks = list(sessions.values())
 
     @cached_property

@@ -32,6 +32,7 @@ from scoring.evidence.git.repository import GitRepository
 from scoring.evidence.rules import ATTRIBUTED, Sources
 from scoring.evidence.transcripts.events import Prompt, PromptKind
 from scoring.evidence.transcripts.facts import TranscriptPlaces
+from scoring.grouping import lists_by_key
 from scoring.jobs.derive import derive
 from scoring.outcomes.spending import spending_of
 from scoring.sidecars.provenance import provenance_as_dict
@@ -278,10 +279,7 @@ def judge(labels: Sequence[Label], sources: Iterable[Path]) -> Iterator[Judged]:
     The repository of a label is the first source that has a commit of its labels. Labels without
     a source are left out, and counted on standard error.
     """
-    waiting: dict[str, list[Label]] = {}
-    for label in labels:
-        waiting.setdefault(label.repository, []).append(label)
-
+    waiting = lists_by_key((label.repository, label) for label in labels)
     for source in sources:
         with tempfile.TemporaryDirectory(prefix="benchmarks-") as name:
             repository = clone_of(source, Path(name) / "repo")

@@ -4,6 +4,7 @@ import math
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
 
+from scoring.grouping import lists_by_key
 from scoring.outcomes.cases import Case
 from scoring.prediction import AUC
 
@@ -45,9 +46,8 @@ def _worth(penalty: float, cases: Sequence[Case], names: Weights) -> float:
 
 def _blocks_in_time(cases: Sequence[Case]) -> Iterator[tuple[list[Case], list[Case]]]:
     """Yield each block of sessions but the first, after all that came before it."""
-    sessions: dict[str, list[Case]] = {}
-    for case in sorted(cases, key=lambda case: case.iteration):
-        sessions.setdefault(case.session, []).append(case)
+    in_order = sorted(cases, key=lambda case: case.iteration)
+    sessions = lists_by_key((case.session, case) for case in in_order)
 
     blocks: list[list[Case]] = [[] for _ in range(FOLDS)]
     count = 0

@@ -331,7 +331,7 @@ def _warn_of_what_is_not_seen(
         missing = f"no branch {trunk.name}, where rubric {rubric.version} looks for what landed"
         remedy = f"--rubric {newest_version(EVIDENCE_ATTRIBUTED)}, or da-score init"
         of_remote = f"refs/remotes/origin/{trunk.name}"
-        if evidence.git.repository.resolve([of_remote])[of_remote]:
+        if evidence.git.repository.resolve_branch(of_remote):
             names = shlex.join([trunk.name, f"origin/{trunk.name}"])
             remedy = f"git branch {names}, {remedy}"
         warn(f"{missing}: {remedy}")

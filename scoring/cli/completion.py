@@ -1,6 +1,5 @@
 """``da-score completion SHELL``, and the iterations and sessions that completion offers."""
 
-import contextlib
 import os
 import shlex
 from pathlib import Path
@@ -9,7 +8,7 @@ import click
 from click.shell_completion import get_completion_class
 
 from scoring.errors import OptionError
-from scoring.files import make_folder, overwrite, read_file, write_atomically
+from scoring.files import make_folder, overwrite, read_or_none, write_atomically
 
 from .group import COMPLETION_VARIABLE, PROGRAM, cli
 from .options import flag
@@ -86,10 +85,7 @@ def _add_line(path: Path, line: str) -> str:
     is followed.
     """
     target = Path(os.path.realpath(path))
-    content = b""
-    with contextlib.suppress(FileNotFoundError):
-        content = read_file(target)
-
+    content = read_or_none(target) or b""
     if line.encode() in content.splitlines():
         return f"{path} reads it already\n"
 

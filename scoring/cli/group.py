@@ -7,10 +7,8 @@ A group may do something itself: ``da-score label 3`` next to ``da-score label l
 """
 
 import importlib
-import tomllib
 from collections import ChainMap
 from collections.abc import Callable, Iterable, Mapping
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -18,6 +16,7 @@ import click
 from rubric.datafiles import RUBRIC_VERSION
 from scoring import __version__
 from scoring.log.setting_rows import SETTINGS
+from scoring.settings_table import own_table
 
 from .output import WARNINGS
 
@@ -39,7 +38,7 @@ _UNBREAKABLE_HYPHEN = "\u2011"
 
 # The commands
 
-_TABLES = tomllib.loads(Path(__file__).with_name("commands.toml").read_text("utf-8"))
+_TABLES = own_table(__file__, "commands.toml")
 
 SECTIONS: dict[str, dict[str, str]] = _TABLES["sections"]
 """The summaries of the commands at the top, by section of the help and by name."""

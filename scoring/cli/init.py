@@ -104,7 +104,9 @@ def command(
         settings = replace(settings_of_whole_repository(options), json=settings.json)
 
     could_derive = not examination.log.iterations
-    could_derive = could_derive and (yes or _knows_an_agent(settings, examination))
+    if could_derive and not yes:  # JSON does not say it where nothing is asked
+        is_said = asks or not settings.json
+        could_derive = is_said and _knows_an_agent(settings, examination)
     wanted = _ask_what_to_write(examination, asks, yes, no_hook, could_derive)
     line = f"Kept {settings_file}, which was there already"
     if not keeps_file:

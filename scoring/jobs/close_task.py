@@ -8,6 +8,7 @@ from rubric import Rubric
 from scoring.errors import DaScoreError, NotFoundError, SettingsError, silent
 from scoring.evidence.facts import Evidence
 from scoring.evidence.rules import Sources
+from scoring.grouping import lists_by_key
 from scoring.log.load import Broken, no_such_entry
 from scoring.log.model import Records
 from scoring.score import score_iterations
@@ -170,12 +171,11 @@ def iterations_by_session(records: Records) -> dict[str, list[int]]:
 
     Iterations without a session are left out.
     """
-    members: dict[str, list[int]] = {}
-    for record in records:
-        session_id = record.agent.session_id
-        if session_id:
-            members.setdefault(session_id, []).append(record.iteration)
-    return members
+    return lists_by_key(
+        (record.agent.session_id, record.iteration)
+        for record in records
+        if record.agent.session_id
+    )
 
 
 def _whole_sidecar(

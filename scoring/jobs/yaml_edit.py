@@ -327,15 +327,15 @@ def with_item(
     with kept_as_written(path):
         source = data.decode()
         root = composed(source)
+        if isinstance(root, MappingNode):
+            return edited(source, [item_added(source, root, key, item)]).encode()
+
         document = "\n".join(_lines_of(CommentedMap({**before_list, key: [item]})))
         if root is None:
-            new = f"{source}\n{document}\n".lstrip("\n")
-        elif isinstance(root, MappingNode):
-            new = edited(source, [item_added(source, root, key, item)])
-        else:  # a null
-            edit = TextEdit(root.start_mark.index, root.end_mark.index, document)
-            new = edited(source, [edit])
-        return new.encode()
+            return f"{source}\n{document}\n".lstrip("\n").encode()
+        # a null
+        edit = TextEdit(root.start_mark.index, root.end_mark.index, document)
+        return edited(source, [edit]).encode()
 
 
 def item_added(

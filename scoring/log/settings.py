@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 from rubric import is_rubric_file
 from scoring.errors import InputError, OptionError, SettingsError
-from scoring.files import read_file
+from scoring.files import read_or_none
 from scoring.frozen import PlainData
 from scoring.paths import is_inside
 from scoring.settings_table import FLAG, Kind, ListOf, checked_table, read_toml
@@ -284,9 +284,7 @@ def _read_toml_file(path: Path, repository: Path, only_if: str = "") -> PlainDat
         SettingsError: the file cannot be read, or is not TOML.
     """
     try:
-        data = read_file(path, within=repository)
-    except FileNotFoundError:
-        return {}
+        data = read_or_none(path, within=repository) or b""
     except InputError as e:
         raise SettingsError(f"{e}; settings are a readable TOML file") from e
 

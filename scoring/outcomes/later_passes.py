@@ -1,7 +1,7 @@
 """Whether the tests that failed at the end of some work passed later in its session."""
 
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import NamedTuple, TypeAlias
 
@@ -41,7 +41,7 @@ class _Run(NamedTuple):
         return self.test_count >= failed.test_count
 
 
-def note_later_passes(units: Iterable[OpenUnit], files: Iterable[File]) -> None:
+def note_later_passes(units: Sequence[OpenUnit], files: Sequence[File]) -> None:
     """Fill in ``passed_later`` of work of which the last test run failed.
 
     The last run of the same command by the same agent of the same session counts. It must have no
@@ -52,7 +52,6 @@ def note_later_passes(units: Iterable[OpenUnit], files: Iterable[File]) -> None:
         units: the units, with their observations.
         files: the transcripts.
     """
-    units, files = list(units), list(files)
     failed = [unit for unit in units if unit.last_passed is False]
     unit_of_run = lists_by_key(
         (place, unit) for unit in failed for place in _last_run(unit)
@@ -68,10 +67,7 @@ def note_later_passes(units: Iterable[OpenUnit], files: Iterable[File]) -> None:
             if event.passed is None or not command or not file.fresh[index]:
                 continue
 
-            began = index
-            if event.called_at is not None:
-                began = file.at(event.called_at, index)
-            run = _Run(file.times[began], event)
+            run = _Run(file.times[file.index_of_call(index, event)], event)
             key = (file.key, file.agent(event.span), command)
             runs[key].append(run)
             for unit in unit_of_run.get((file.transcript.path, event.line + 1), ()):

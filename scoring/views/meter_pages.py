@@ -4,6 +4,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from scoring.frozen import PlainData
+from scoring.grouping import lists_by_key
 from scoring.meters import PLACES, rounded
 from scoring.meters.dr.calibrate import Agreement, Calibration, Collection
 from scoring.meters.meeting.config import MeetingConfig
@@ -82,10 +83,10 @@ def _advice_parts(advice: PlainData) -> Iterator[Pair]:
         text += "; " + ", ".join(f"{count} say {signal}" for signal, count in others)
     yield "Sure", text
 
-    rounds_by_agreement: dict[str, list[int]] = {}
-    for row in observations["structural_agreement_by_round"]:
-        name = f"{row['agreement']} by {row['agent']}"
-        rounds_by_agreement.setdefault(name, []).append(row["round"])
+    rounds_by_agreement = lists_by_key(
+        (f"{row['agreement']} by {row['agent']}", row["round"])
+        for row in observations["structural_agreement_by_round"]
+    )
     texts = [
         f"{name} in {_rounds_text(rounds)}"
         for name, rounds in rounds_by_agreement.items()

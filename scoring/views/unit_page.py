@@ -1,12 +1,13 @@
 """What became of one unit of work without an entry, and why, for people."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 
 from scoring.evidence.git.agents import NO_AGENTS, agents_of
 from scoring.evidence.git.checkpoints import checkpoint_ids
 from scoring.evidence.git.repository import GitRepository
 from scoring.evidence.git.walk import named_commits
 from scoring.evidence.openable import opened_here
+from scoring.evidence.transcripts.observed_facts import Observed
 from scoring.outcomes.unit import Kind
 from scoring.text import counted, short
 
@@ -62,18 +63,23 @@ def unit_page(
             yield f"Look at {reason.where}: {reason.text}."
         else:
             yield f"{reason.text[0].upper()}{reason.text[1:]}: {reason.where}."
-    yield from _session_lines(row)
+    opened = [opened_here(each, unit.checkpoint_branch) for each in unit.observed]
+    yield from _session_lines(row, opened)
 
     no_score = "It has no score: no entry in the log names it"
     if unit.commit:
         no_score += f"; da-score log entry new --commit {short(unit.commit)} adds one"
     yield f"{no_score}."
-    opened = [opened_here(each, unit.checkpoint_branch) for each in unit.observed]
     yield from commands_to_read(opened)
 
 
-def _session_lines(row: WorkRow) -> Lines:
-    """Yield which session did a unit, where its lines and its tests are, and what it took."""
+def _session_lines(row: WorkRow, opened: Sequence[Observed]) -> Lines:
+    """Yield which session did a unit, where its lines and its tests are, and what it took.
+
+    Args:
+        row: the unit.
+        opened: its observations, with places as people open them here.
+    """
     unit = row.unit
     if unit.session is None:
         yield "No session of it is here."
@@ -89,12 +95,11 @@ def _session_lines(row: WorkRow) -> Lines:
             f"The session wrote {lines} that {short(sha)} adds, and shows no commit of it: "
             "a person may have made it."
         )
-    for observed in unit.observed:
-        opened = opened_here(observed, unit.checkpoint_branch)
+    for observed in opened:
         for text in (
-            *lines_found(opened),
-            *sightings(opened),
-            *claims_in_words(opened),
+            *lines_found(observed),
+            *sightings(observed),
+            *claims_in_words(observed),
         ):
             yield f"  {text}"
 

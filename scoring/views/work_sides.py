@@ -176,8 +176,10 @@ def _months_to_compare(other: Other, rows: WorkRows) -> str:
     "" unless a month was asked for and two months have work. The second is the one that was asked
     for if it has work.
     """
+    if other.kind != "month":
+        return ""
     with_work = sorted({month_of(row) for row in rows if row.unit.ended})
-    if other.kind != "month" or len(with_work) < 2:
+    if len(with_work) < 2:
         return ""
     *_, before, newest = with_work
     if other.name in with_work[:-1]:

@@ -138,7 +138,7 @@ class _Collector:
         for index, run in file.located(TestRun):
             if not file.fresh[index]:
                 continue
-            began = index if run.called_at is None else file.at(run.called_at, index)
+            began = file.index_of_call(index, run)
             if run.follows_commit:
                 began = _first_after_commit(file, index, began)
             if began < 0 or file.parts[began] < 0:

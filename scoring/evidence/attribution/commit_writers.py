@@ -45,6 +45,7 @@ class CommitWriters:
         added = lines_added(set(sha_of.values()))
         self._added = {index: added.get(sha, {}) for index, sha in sha_of.items()}
         self._changes: dict[Tree, list[_Change]] = {}
+        self._writers: dict[int, list[Tree]] = {}
 
     def wrote_other_lines(self, share: Share, part: SessionPart) -> bool:
         """Return whether a part wrote lines that are not in a commit, and another tree that has it.
@@ -60,11 +61,18 @@ class CommitWriters:
         written = self._lines_left(part, added)
         if not any(written.values()) or least_share(added, [written]):
             return False
-        return any(
-            (least_share(added, [self._until(share, tree, added)]) or 0) >= SAME_PATCH
-            for tree in share.listed
-            if tree is not part.tree
-        )
+        return any(tree is not part.tree for tree in self._trees_with(share, added))
+
+    def _trees_with(self, share: Share, added: Mapping[FileLine, int]) -> list[Tree]:
+        """Return the listed trees that wrote at least 0.9 of what a commit adds."""
+        if share.index not in self._writers:
+            self._writers[share.index] = [
+                tree
+                for tree in share.listed
+                if (least_share(added, [self._until(share, tree, added)]) or 0)
+                >= SAME_PATCH
+            ]
+        return self._writers[share.index]
 
     def _until(
         self, share: Share, tree: Tree, added: Mapping[FileLine, int]

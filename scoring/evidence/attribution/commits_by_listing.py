@@ -13,6 +13,7 @@ from scoring.evidence.git.checkpoints import Checkpoint, checkpoint_ids
 from scoring.evidence.transcripts.events import AgentStarted
 from scoring.evidence.transcripts.facts import NS
 from scoring.evidence.transcripts.streams import File, Session
+from scoring.grouping import lists_by_key
 
 _HORIZON = 14 * 86_400
 """How many seconds after the last edit a commit with that edit may be authored."""
@@ -101,11 +102,9 @@ def files_by_checkpoint(sessions: Iterable[Session]) -> dict[str, list[File]]:
 
     Those that no checkpoint holds are under "".
     """
-    files_of: dict[str, list[File]] = {}
-    for session in sessions:
-        for file in session.files:
-            files_of.setdefault(file.checkpoint, []).append(file)
-    return files_of
+    return lists_by_key(
+        (file.checkpoint, file) for session in sessions for file in session.files
+    )
 
 
 def _sessions_listed_by_commits(

@@ -1,7 +1,7 @@
 """Commits that no output shows and that have the subject their command gives: docs/EVIDENCE.md."""
 
-from bisect import bisect_left
-from collections.abc import Collection
+from bisect import bisect_left, bisect_right
+from collections.abc import Collection, Sequence
 
 from scoring.evidence.git.authorship import AttributedHistory
 from scoring.evidence.transcripts.events import Call, CommitMade, key_of
@@ -28,6 +28,7 @@ def add_commits_by_subject(
         git: the history of the repository.
     """
     shown = {digits[:7] for digits in commits_shown(sessions)}
+    calls_in: dict[File, list[int]] = {}
     for session in sessions:
         call_of: dict[str, SessionCommit] = {}
         for file, index, event in session.events(CommitMade):
@@ -36,7 +37,11 @@ def add_commits_by_subject(
 
             call = file.session_commit(index, event)
             has_result = event.called_at != event.line
-            until = call.time if has_result else _next_call(file, index)
+            until = call.time
+            if not has_result:
+                if file not in calls_in:
+                    calls_in[file] = sorted(called for called, _ in file.located(Call))
+                until = _next_call(file, index, calls_in[file])
             same_subject = [
                 sha
                 for sha in git.authored_between(call.begun // NS, until // NS)
@@ -58,9 +63,13 @@ def add_commits_by_subject(
         session.made.sort()
 
 
-def _next_call(file: File, index: int) -> int:
-    """Return when the next call after a line, by its index, was made, else the last line."""
-    for following, _ in file.located(Call):
-        if following > index:
-            return file.times[following]
-    return file.times[-1]
+def _next_call(file: File, index: int, calls: Sequence[int]) -> int:
+    """Return when the next call after a line, by its index, was made, else the last line.
+
+    Args:
+        file: the transcript.
+        index: the index of the line.
+        calls: the indices of the lines of all calls in the transcript, ascending.
+    """
+    following = bisect_right(calls, index)
+    return file.times[calls[following] if following < len(calls) else -1]

@@ -17,7 +17,15 @@ from scoring.text import trim
 
 from .counter import CountedHarness
 from .edits import WrittenFile
-from .events import ChatText, CommitMade, Edit, FileEvent, FileRemoved, key_of
+from .events import (
+    ChatText,
+    CommitMade,
+    Edit,
+    FileEvent,
+    FileRemoved,
+    TestRun,
+    key_of,
+)
 from .facts import NS_MAX
 from .transcript_events import EventKind, TranscriptEvents
 from .transcript_files import TranscriptFile
@@ -210,18 +218,23 @@ class File:
             self.events.spans[event.span].cwd, self.events.texts[event.path]
         )
 
+    def index_of_call(self, index: int, event: TestRun | CommitMade) -> int:
+        """Return the index of the line of the call of an event, else that of its own line."""
+        if event.called_at is None:
+            return index
+        return self.at(event.called_at, index)
+
     def session_commit(self, index: int, event: CommitMade) -> SessionCommit:
         """Return the commit of an event, from the event and the index of its line.
 
         It begins at its own line where the file does not have the call.
         """
-        called_at = -1 if event.called_at is None else event.called_at
         return SessionCommit(
             time=self.times[index],
             line=self.ids[index],
             sha=event.sha,
             subject=event.subject,
-            begun=self.times[self.at(called_at, index)],
+            begun=self.times[self.index_of_call(index, event)],
             amends=event.amends,
             folder=self.text(event.folder),
             is_outside=event.other_repository,

@@ -14,6 +14,8 @@ from safetensors.numpy import load
 from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 from tokenizers import Tokenizer
 
+from scoring.grouping import lists_by_key
+
 SIZE = 384
 """How many numbers a vector has."""
 
@@ -134,10 +136,7 @@ def _batches(lengths: Sequence[int]) -> Iterator[list[int]]:
     Args:
         lengths: the number of tokens of each text.
     """
-    by_length: dict[int, list[int]] = {}
-    for index, length in enumerate(lengths):
-        by_length.setdefault(length, []).append(index)
-
+    by_length = lists_by_key((length, index) for index, length in enumerate(lengths))
     for length, group in sorted(by_length.items()):
         size = max(1, _TOKENS_OF_A_BATCH // length)
         for start in range(0, len(group), size):

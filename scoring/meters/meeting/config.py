@@ -178,7 +178,7 @@ def find_meeting_config(name: str | Path) -> MeetingConfig:
     """
     text = str(name)
     if text in PRESETS:
-        return meeting_config(_preset_data(text))
+        return meeting_config({"meeting_type": text})
     if not text.lower().endswith(CONFIG_SUFFIXES):
         raise InputError(
             f"{text}: no such config; name one of {', '.join(PRESETS)}, "

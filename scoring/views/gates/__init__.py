@@ -36,7 +36,7 @@ GATES: list[Gate] = [
     work_gates.MAX_LOST_COST,
     work_gates.NO_FAILING_TESTS,
 ]
-"""Every gate, in the order of the help."""
+"""Every gate, in the order of ``--json``. The help has those on work first."""
 
 SIDECAR = "sidecar"
 """The gate that a sidecar fails if it says more than the evidence gives. It needs no option."""

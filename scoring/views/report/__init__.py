@@ -7,7 +7,7 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
-from scoring.files import read_file
+from scoring.files import read_or_none
 from scoring.frozen import PlainData
 from scoring.outcomes.spending import together
 from scoring.text import (
@@ -180,10 +180,8 @@ def is_report_or_missing(path: Path) -> bool:
     Raises:
         InputError: the file cannot be read, or is larger than any report.
     """
-    try:
-        return _DATA_ELEMENT in read_file(path, _SIZE_LIMIT)
-    except FileNotFoundError:
-        return True
+    data = read_or_none(path, _SIZE_LIMIT)
+    return data is None or _DATA_ELEMENT in data
 
 
 _MOST_DOTS = 3000  # of a chart: the newest
