@@ -11,13 +11,9 @@ from scoring.demo import Demo, build_demo
 from scoring.evidence.rules import ATTRIBUTED
 from scoring.log.settings import Settings
 
-from .explain import command as explain
-from .iteration import command as iteration
-from .log import integrity
+from .group import cli
 from .options import PATH, settings_command
 from .output import say
-from .run import command as run
-from .work import command as work
 
 _REVERTED = "5"
 """The iteration that is explained: its commit was reverted, and it claimed more than was seen."""
@@ -38,35 +34,35 @@ def command(directory: Path | None, settings: Settings) -> None:
     root = directory or Path(tempfile.mkdtemp(prefix="da-score-demo-"))
     demo = build_demo(root)
     if settings.json:
-        _show(demo, run, _REFERENCE, "--json")
+        _show(demo, "run", _REFERENCE, "--json")
         return
 
     newest = newest_version(ATTRIBUTED.name)
     say("$ da-score work\n")
-    _show(demo, work)
+    _show(demo, "work")
     say(f"\n$ da-score explain {_REVERTED} --rubric {newest}\n")
-    _show(demo, explain, f"--rubric={newest}", _REVERTED)
+    _show(demo, "explain", f"--rubric={newest}", _REVERTED)
     say(
         f"\nThe commands below go by rubric {RUBRIC_VERSION}, that of the reference, which weighs "
         f"evidence otherwise than {newest}: their scores differ from that above.\n"
     )
     say(f"\n$ da-score iteration {_REVERTED}\n")
-    _show(demo, iteration, _REFERENCE, _REVERTED)
+    _show(demo, "iteration", _REFERENCE, _REVERTED)
     say("\n$ da-score run\n")
-    _show(demo, run, _REFERENCE)
+    _show(demo, "run", _REFERENCE)
     say("\n$ da-score log integrity\n")
-    _show(demo, integrity, _REFERENCE)
+    _show(demo, "log", "integrity", _REFERENCE)
 
     say(f"\nThe demo is in {demo.root}. Try:\n")
     say(f"  cd {shlex.quote(str(demo.repo_dir))} && da-score work\n")
 
 
-def _show(demo: Demo, shown: click.Command, *arguments: str) -> None:
-    """Run a command over the demo, whatever settings its user has."""
+def _show(demo: Demo, *arguments: str) -> None:
+    """Run a command line over the demo, whatever settings its user has."""
     options = [
         f"--repo-dir={demo.repo_dir}",
         f"--iter-log-dir={demo.iter_log_dir}",
         *(f"--transcript-dir={folder}" for folder in demo.transcript_dirs),
         "--no-cache",
     ]
-    shown.main([*arguments, *options], standalone_mode=False)
+    cli.main([*arguments, *options], standalone_mode=False)

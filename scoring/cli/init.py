@@ -103,10 +103,9 @@ def command(
     if keeps_file:  # a file that cannot be used ends the command here
         settings = replace(settings_of_whole_repository(options), json=settings.json)
 
-    could_derive = not examination.log.iterations
-    if could_derive and not yes:  # JSON does not say it where nothing is asked
-        is_said = asks or not settings.json
-        could_derive = is_said and _knows_an_agent(settings, examination)
+    could_derive = not examination.log.iterations and (
+        yes or ((asks or not settings.json) and _knows_an_agent(settings, examination))
+    )
     wanted = _ask_what_to_write(examination, asks, yes, no_hook, could_derive)
     line = f"Kept {settings_file}, which was there already"
     if not keeps_file:
@@ -114,9 +113,7 @@ def command(
         text = settings_text(examination, replace(settings, derive=derives))
         write_settings(examination, text, force)
         line = f"Wrote {settings_file}"
-    _write_the_rest(
-        wanted, examination, settings, line, why_no_hook=yes and not no_hook
-    )
+    _write_the_rest(wanted, examination, settings, line, yes and not no_hook)
 
 
 def _examine_under_newest_rubric(settings: Settings) -> tuple[Settings, Examination]:

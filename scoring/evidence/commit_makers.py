@@ -10,11 +10,9 @@ A commit was made by an agent in any of these cases:
 
 from collections.abc import Iterable, Mapping
 
-from scoring.text import trim
-
 from .attribution.commits_by_checkpoint import add_stored_commits
 from .attribution.commits_by_lines import add_quiet_commits
-from .attribution.commits_by_subject import add_commits_by_subject
+from .attribution.commits_by_subject import add_commits_by_subject, sole_with_subject
 from .attribution.known_commits import NamedCommits
 from .attribution.neighbourhood import Neighbourhood
 from .attribution.session_trees import AllWork
@@ -40,7 +38,7 @@ from .session_commits import (
     id_of_session,
     note_time,
 )
-from .transcripts.events import Edit, key_of
+from .transcripts.events import Edit
 from .transcripts.facts import NS, timestamp_ns
 from .transcripts.streams import Session, commits_shown
 
@@ -102,13 +100,9 @@ def _made_anew(
             if sha in in_call:
                 shown_in_time.add(sha)
             elif not sha and made.subject:
-                same_subject = [
-                    other
-                    for other in in_call
-                    if key_of(trim(history.commits[other].subject)) == made.subject
-                ]
-                if len(same_subject) == 1:
-                    anew.append((made.sha, same_subject[0]))
+                same_subject = sole_with_subject(made.subject, in_call, history)
+                if same_subject:
+                    anew.append((made.sha, same_subject))
     return {digits for digits, sha in anew if sha not in shown_in_time}
 
 

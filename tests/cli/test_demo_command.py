@@ -1,6 +1,8 @@
 """``da-score demo``: where it goes, what it shows."""
 
 import re
+import subprocess
+import sys
 import tempfile
 from pathlib import Path
 
@@ -71,3 +73,13 @@ class TestDemo:
         ]
         assert {Path(root[1]) for root in roots if root} == set(tmp_path.iterdir())
         assert len(set(tmp_path.iterdir())) == 2
+
+    def test_leaves_the_help_of_the_commands_that_it_shows(
+        self, tmp_path: Path
+    ) -> None:
+        program = (
+            "import sys; from scoring.cli import main; "
+            "sys.exit(main(['demo', sys.argv[1]]) or main(['log', 'integrity', '-h']))"
+        )
+        command = [sys.executable, "-c", program, str(tmp_path / "a")]
+        assert subprocess.run(command, capture_output=True).returncode == 0

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from scoring.evidence.transcripts.edits import WrittenFile
+from scoring.grouping import lists_by_key
 
 from .iteration_shares import Question
 from .session_trees import A_SECOND, NO_ITERATION, SessionPart, Tree
@@ -31,13 +32,12 @@ class ChangedFiles:
     def __init__(self, questions: Sequence[Question]) -> None:
         """Take the iterations, in order of the log. Methods know each by its index in that."""
         self._questions = questions
-        self._changes: dict[str, list[_Change]] = {}
-        for index, question in enumerate(questions):
-            if question.authored is None:
-                continue
-            for name in question.files:
-                change = _Change(question.authored + A_SECOND, index)
-                self._changes.setdefault(name, []).append(change)
+        self._changes = lists_by_key(
+            (name, _Change(question.authored + A_SECOND, index))
+            for index, question in enumerate(questions)
+            if question.authored is not None
+            for name in question.files
+        )
         for changes in self._changes.values():
             changes.sort()
 

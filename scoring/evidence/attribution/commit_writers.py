@@ -10,6 +10,7 @@ from scoring.evidence.git.patches import FileLine
 from scoring.evidence.transcripts.edits import WrittenFile
 from scoring.evidence.transcripts.events import LinesWritten
 from scoring.evidence.transcripts.facts import NS_MAX
+from scoring.grouping import lists_by_key
 from scoring.text import composed
 
 from .iteration_shares import Share
@@ -44,7 +45,7 @@ class CommitWriters:
         }
         added = lines_added(set(sha_of.values()))
         self._added = {index: added.get(sha, {}) for index, sha in sha_of.items()}
-        self._changes: dict[Tree, list[_Change]] = {}
+        self._changes: dict[Tree, dict[str, list[_Change]]] = {}
         self._writers: dict[int, list[Tree]] = {}
 
     def wrote_other_lines(self, share: Share, part: SessionPart) -> bool:
@@ -88,15 +89,19 @@ class CommitWriters:
     ) -> WrittenLines:
         """Return the lines in files of a commit that a part wrote and left there."""
         last_parts = {composed(posixpath.basename(name)) for name, _ in added}
+        changes = self._changes_in(part.tree)
         return lines_left_by_file(
             (change.file, change.hashes)
-            for change in self._changes_in(part.tree)
+            for last_part in last_parts
+            for change in changes.get(last_part, ())
             if part.start <= change.position < part.end
-            and composed(posixpath.basename(change.file.path)) in last_parts
         )
 
-    def _changes_in(self, tree: Tree) -> list[_Change]:
-        """Return what the lines of a tree changed in files, by position, copies once."""
+    def _changes_in(self, tree: Tree) -> dict[str, list[_Change]]:
+        """Return what the lines of a tree changed in files, by the last part of their paths.
+
+        The changes are in order of position. Copies count once.
+        """
         if tree not in self._changes:
             changes: dict[tuple[int, str], _Change] = {}
             for file in tree.files:
@@ -105,5 +110,8 @@ class CommitWriters:
                     change = _Change(position, file.written_file(event), event.hashes)
                     changes[file.ids[index], change.file.path] = change
             by_position = sorted(changes.values(), key=attrgetter("position"))
-            self._changes[tree] = by_position
+            self._changes[tree] = lists_by_key(
+                (composed(posixpath.basename(change.file.path)), change)
+                for change in by_position
+            )
         return self._changes[tree]

@@ -144,8 +144,8 @@ def _edited_for(checkpoint: Checkpoint, files: Sequence[File]) -> _Edited | None
     times = []
     for file in files:
         starts = [event.line for event in file.events.of(AgentStarted)]
-        begun = filter(file.in_checkpoint, _agents_begun(file))
-        if len(list(filter(file.in_checkpoint, starts))) > len(list(begun)):
+        started = sum(map(file.in_checkpoint, starts))
+        if started > sum(map(file.in_checkpoint, _agents_begun(file))):
             return None  # what the others edited is not known
 
         for index, event in file.edits():

@@ -1,7 +1,7 @@
 """Commits that no output shows and that have the subject their command gives: docs/EVIDENCE.md."""
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Sequence
 
 from scoring.evidence.git.authorship import AttributedHistory
 from scoring.evidence.transcripts.events import Call, CommitMade, key_of
@@ -42,15 +42,11 @@ def add_commits_by_subject(
                 if file not in calls_in:
                     calls_in[file] = sorted(called for called, _ in file.located(Call))
                 until = _next_call(file, index, calls_in[file])
-            same_subject = [
-                sha
-                for sha in git.authored_between(call.begun // NS, until // NS)
-                if key_of(trim(git.commits[sha].subject)) == call.subject
-            ]
-            if len(same_subject) != 1 or same_subject[0][:7] in shown:
+            in_call = git.authored_between(call.begun // NS, until // NS)
+            sha = sole_with_subject(call.subject, in_call, git)
+            if not sha or sha[:7] in shown:
                 continue
 
-            sha = same_subject[0]
             if not has_result:
                 # what Codex writes of the response that calls follows the call
                 end = ((git.commits[sha].authored or 0) + 1) * NS
@@ -61,6 +57,12 @@ def add_commits_by_subject(
         for sha, call in call_of.items():
             session.made.append(call.printing(sha, git.commits[sha].subject))
         session.made.sort()
+
+
+def sole_with_subject(subject: int, shas: Iterable[str], git: AttributedHistory) -> str:
+    """Return the only one of some commits that has a subject, by its key, or "" for none."""
+    found = [sha for sha in shas if key_of(trim(git.commits[sha].subject)) == subject]
+    return found[0] if len(found) == 1 else ""
 
 
 def _next_call(file: File, index: int, calls: Sequence[int]) -> int:

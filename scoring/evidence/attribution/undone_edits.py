@@ -23,11 +23,13 @@ class Undoing(NamedTuple):
 
     Attributes:
         edits: the edits; where edits undid them, these too. There is at least one.
+        began: when the first of the edits was made, in ns since 1970.
         time: when the edits were undone, in ns since 1970.
         by_git: whether git took them back.
     """
 
     edits: list[Sighting]
+    began: int
     time: int
     by_git: bool
 
@@ -37,8 +39,7 @@ class Undoing(NamedTuple):
         One that passed is followed by the edits that undid it, and so says what it says before
         edits.
         """
-        began = min(edit.time for edit in self.edits)
-        is_inside = began <= run.began <= self.time
+        is_inside = self.began <= run.began <= self.time
         is_its = run.session == self.edits[0].session
         return is_inside and is_its and (self.by_git or run.event.passed is False)
 
@@ -103,7 +104,8 @@ def undone_edits(seen: Iterable[Sighting]) -> list[Undoing]:
                     taken += files.pop((session, path)).edits
         if taken:
             by_git = isinstance(sighting.event, WorkReset)
-            undone.append(Undoing(taken, sighting.time, by_git))
+            began = min(edit.time for edit in taken)
+            undone.append(Undoing(taken, began, sighting.time, by_git))
     return undone
 
 

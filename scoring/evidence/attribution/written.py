@@ -8,7 +8,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple, TypeAlias
 
-from scoring.evidence.git.patches import FileLine, line_keys
+from scoring.evidence.git.patches import FileLine, line_hashes
 from scoring.evidence.git.repository import GitRepository
 from scoring.evidence.transcripts.edits import (
     WORD_HASH,
@@ -235,8 +235,7 @@ def held_lines(
         sought_in.setdefault(blob, []).extend(sought_at[location])
     with repository.objects() as content:
         for blob, files in sought_in.items():
-            keys = line_keys(b"".join(content(blob)).split(b"\n"))
-            count_of = Counter(key >> 32 for key in keys)
+            count_of = Counter(line_hashes(b"".join(content(blob)).split(b"\n")))
             for file in files:
                 file.present.update({line: count_of[line] for line in file.wanted})
 

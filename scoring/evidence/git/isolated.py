@@ -17,6 +17,7 @@ from scoring.temporary import temporary_directory
 
 from .changes import ChangedFiles, CommitPair, changes
 from .checkout import object_format
+from .facts import MERGE_GIT
 from .graph import CommitGraph
 from .limits import ask_in_batches
 from .repository import GitRepository
@@ -49,7 +50,6 @@ _HUNK = re.compile(rb"@@ -\d+(?:,(\d+))? \+\d+(?:,(\d+))? @@")
 _HEADER = re.compile(rb"[0-9a-f]{40}(?:[0-9a-f]{24})?")
 _MERGE_TREE = ("merge-tree", "--write-tree", "--no-messages", "--name-only")
 _VERSION = re.compile(rb"git version (\d+)\.(\d+)")
-_FIRST_GIT_WITH_MERGES = (2, 38)
 _FIRST_GIT_WITH_MERGE_BATCHES = (2, 39)
 _CONFIG = """[core]
     repositoryFormatVersion = 1
@@ -122,7 +122,7 @@ def merged_trees(isolated: Git, tip: str, shas: Sequence[str]) -> dict[str, str]
         out: with git before 2.38, all of them.
     """
     version = git_version(isolated)
-    if version < _FIRST_GIT_WITH_MERGES:
+    if version < MERGE_GIT:
         return {}
 
     def ask(batch: Sequence[str]) -> Mapping[str, str] | None:

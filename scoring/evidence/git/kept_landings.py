@@ -3,7 +3,7 @@
 What a trunk has of their own changes is kept until that trunk moves.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 
 from scoring.store import digest_of_all
 
@@ -55,8 +55,7 @@ def kept_by_own_change(
     history: LineHistory,
     trunk: Trunk,
     shas: Sequence[str],
-    find: Callable[[Sequence[str]], LandingBySha],
-    certain: Callable[[str], bool],
+    find: Callable[[Sequence[str]], tuple[LandingBySha, Collection[str]]],
 ) -> LandingBySha:
     """Return the landings of those commits of which a trunk has the change, each found once.
 
@@ -66,21 +65,19 @@ def kept_by_own_change(
         history: the lines of the repository, which can keep answers about it.
         trunk: the trunk.
         shas: the commits in question.
-        find: takes the commits that are not known yet, and returns the landings of some of them.
-        certain: says of a commit, after it was looked for, whether git will always answer the same.
+        find: takes the commits that are not known yet, and returns the landings of some of them,
+            and the commits about which git will always answer the same.
     """
     state = digest_of_all([trunk])
     kept = history.kept(_KEPT_NAME_OF_OWN, dict[str, dict[str, Landing | None]]) or {}
     known = kept.get(state, {})
     new = [sha for sha in shas if sha not in known]
-    found = find(new) if new else {}
+    answers = dict(known)
     if new:
-        sure = {sha: found.get(sha) for sha in new if certain(sha)}
+        found, certain = find(new)
+        sure = {sha: found.get(sha) for sha in certain}
         history.keep(_KEPT_NAME_OF_OWN, {state: known | sure})
+        answers.update(found)
 
-    landings = {}
-    for sha in shas:
-        landing = found[sha] if sha in found else known.get(sha)
-        if landing:
-            landings[sha] = landing
-    return landings
+    landings = ((sha, answers.get(sha)) for sha in shas)
+    return {sha: landing for sha, landing in landings if landing}

@@ -4,7 +4,7 @@ The methods are in ``docs/EVIDENCE.md``, "Landing".
 """
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from functools import cached_property, partial
 from itertools import chain
 
@@ -231,26 +231,23 @@ class Landings:
         A trunk commit has the same patch as the commit or as its side, or merging the commit into
         the trunk would change nothing.
         """
-        wanted = {sha: self._graph.pairs([sha]) + self._sides_of(sha) for sha in shas}
-        self._ask_changes(chain.from_iterable(wanted.values()))
-
-        def certain(sha: str) -> bool:
-            if self._old_git or sha in self._unsure:
-                return False
-            return all(pair in self._changes for pair in wanted[sha])
-
+        if not shas:
+            return {}
+        self._ask_changes(self._graph.pairs(shas))
         return kept_by_own_change(
-            self._history, self._trunk, shas, self._find_own_changes, certain
+            self._history, self._trunk, shas, self._find_own_changes
         )
 
-    def _sides_of(self, sha: str) -> list[CommitPair]:
-        """Return a commit with each of its merge bases."""
-        bases = self._graph.merge_bases(sha)[:_MOST_BASES]
-        return [CommitPair(sha, base) for base in bases]
-
-    def _find_own_changes(self, shas: Sequence[str]) -> LandingBySha:
-        """Return what :meth:`_by_own_change` does, of commits of which the changes were asked."""
-        wanted = {sha: self._graph.pairs([sha]) + self._sides_of(sha) for sha in shas}
+    def _find_own_changes(
+        self, shas: Sequence[str]
+    ) -> tuple[LandingBySha, Collection[str]]:
+        """Return what :meth:`_by_own_change` does, and of which commits git says so every time."""
+        sides = {}
+        for sha in shas:
+            bases = self._graph.merge_bases(sha)[:_MOST_BASES]
+            sides[sha] = [CommitPair(sha, base) for base in bases]
+        wanted = {sha: self._graph.pairs([sha]) + sides[sha] for sha in shas}
+        self._ask_changes(chain.from_iterable(wanted.values()))
         with isolated_repository(self._repository, shas[0]) as isolated:
             same = same_changes(
                 self._repository, self._graph, isolated, wanted, self._changes
@@ -264,9 +261,12 @@ class Landings:
                 if landing:
                     landings[sha] = landing
                 # A side that changes nothing can be merged without a trace, which proves nothing.
-                elif any(map(self._changes.get, self._sides_of(sha))):
+                elif any(map(self._changes.get, sides[sha])):
                     unmerged.append(sha)
-            return landings | self._by_merge(isolated, unmerged)
+            landings |= self._by_merge(isolated, unmerged)
+        unsure = set(shas) if self._old_git else self._unsure
+        asked = [sha for sha in shas if self._changes.keys() >= set(wanted[sha])]
+        return landings, set(asked) - unsure
 
     def _by_patch(
         self,

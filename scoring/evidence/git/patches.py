@@ -59,16 +59,16 @@ def bare_text(line: bytes) -> bytes:
     return b""
 
 
-def line_hash(line: bytes) -> int:
-    """Return the hash of a significant line, 32 bits and never 0, or 0 for any other line.
+def line_hashes(lines: Sequence[bytes]) -> list[int]:
+    """Return the hash of each significant line, 32 bits and never 0, and 0 for any other line.
 
     Lines that differ only in white space have the same hash.
     """
-    return line_key(line) >> 32
+    return [key >> 32 for key in line_keys(lines)]
 
 
 def line_key(line: bytes) -> int:
-    """Return the key of a line: 64 bits, of which the upper half is its :func:`line_hash`.
+    """Return the key of a line: 64 bits, of which the upper half is its hash (:func:`line_hashes`).
 
     The key of a blank line is 0. That of another line that is not significant is below 2^32.
     """
@@ -198,7 +198,7 @@ def lines_changed(patch: Patch, *, removed: bool = False) -> Counter[FileLine]:
 def hashes_added(
     patch: Patch, *, is_strict: bool = False, is_net: bool = False
 ) -> Counter[FileLine]:
-    """Count the significant lines that a patch adds, by path and :func:`line_hash`.
+    """Count the significant lines that a patch adds, by path and hash (:func:`line_hashes`).
 
     Args:
         patch: the patch.

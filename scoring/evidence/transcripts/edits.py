@@ -11,7 +11,7 @@ from itertools import islice
 from typing import Final, NamedTuple, TypeAlias
 from zlib import crc32
 
-from scoring.evidence.git.patches import line_keys
+from scoring.evidence.git.patches import line_hashes
 
 from .events import TEXT_LIMIT, Hashes
 
@@ -158,8 +158,7 @@ def _surplus(lines: Counter[int], others: Counter[int], sign: int) -> list[int]:
 
 def _hashes_of(text: str) -> list[int]:
     """Return the hashes of the significant lines of a text, and of some of its words."""
-    keys = line_keys(text.encode("utf-8", "replace").split(b"\n"))
-    hashes = [key >> 32 for key in keys]
+    hashes = line_hashes(text.encode("utf-8", "replace").split(b"\n"))
     words = sorted(word_hashes(text))
     return [*filter(None, hashes), *words[:_MOST_WORDS]]
 

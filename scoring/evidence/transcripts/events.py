@@ -27,7 +27,7 @@ TEXT_LIMIT = 1024
 """How many characters a path may have to be kept."""
 
 Hashes: TypeAlias = tuple[int, ...]
-"""Hashes of significant lines, by :func:`~scoring.evidence.git.line_history.line_hash`, and words.
+"""Hashes of significant lines, by :func:`~scoring.evidence.git.patches.line_hashes`, and of words.
 
 A formatter changes lines, and keeps their words. The hash of a line, or of a word, that is taken
 away is negative.

@@ -23,7 +23,7 @@ from helpers.histories import History
 
 from scoring.evidence.attribution.written import least_share
 from scoring.evidence.commands.testruns import TestTools as Tools
-from scoring.evidence.git.patches import line_hash
+from scoring.evidence.git.patches import line_hashes
 from scoring.evidence.harnesses.lines import Lines
 from scoring.evidence.harnesses.readers import HARNESSES
 from scoring.evidence.transcripts.edits import (
@@ -40,7 +40,7 @@ OLD, NEW, MORE = "print(one)", "print(two)", "print(three)"
 
 
 def hashes(*lines: str) -> tuple[int, ...]:
-    return tuple(line_hash(line.encode()) for line in lines)
+    return tuple(line_hashes([line.encode() for line in lines]))
 
 
 def gone(*lines: str) -> tuple[int, ...]:
