@@ -8,8 +8,9 @@ import re
 from pathlib import Path
 
 import pytest
+from helpers.commands import DaScore
 from helpers.names import look_up
-from helpers.pages import block, table
+from helpers.pages import block, quoted, table
 from helpers.repos import Repo
 
 from scoring import (
@@ -101,6 +102,25 @@ def test_every_field_of_the_reference_is_a_field_of_ours_or_has_its_row() -> Non
         if not hasattr(look_up(OURS[struct]), snake(field))
     ] == []
     assert set(OUR_FIELDS) <= set(FIELDS)
+
+
+@pytest.mark.parametrize(
+    ("ours", "same_options", "differences"),
+    [row[1:] for row in table(block(PAGE, "commands"))],
+)
+def test_a_command_that_stands_for_one_of_the_reference_exists_and_so_do_its_options(
+    ours: str, same_options: str, differences: str, da_score: DaScore
+) -> None:
+    """``da-score log entry new N``: words name the command, and capitals stand for values."""
+    words = re.findall(r"[a-z-]+", ours.strip("`").removeprefix("da-score "))
+    shown = da_score(*words, "--help")
+    assert shown.status == 0
+    assert f"Usage: da-score {' '.join(words)} " in shown.out
+
+    renamed = re.findall(r"`--[a-z-]+` is (`--[a-z-]+`)", differences)
+    options = [*quoted(same_options), *(option.strip("`") for option in renamed)]
+    known = set(re.findall(r"--[a-z-]+", shown.out))
+    assert [option for option in options if option not in known] == []
 
 
 @functools.cache
