@@ -380,12 +380,17 @@ def test_the_first_screen_has_a_picture_and_the_two_commands() -> None:
 
 
 def test_the_commands_of_the_installation() -> None:
-    (block,) = code(section(README, "Install"), "sh")
-    assert [line.split("#")[0].split() for line in block.splitlines()] == [
+    first, without_pipx = code(section(README, "Install"), "sh")
+    assert [line.split("#")[0].split() for line in first.splitlines()] == [
         ["pipx", "install", "'.[report]'"],
         ["cd", "~/your-repository"],
         [PROGRAM, "init"],
         [PROGRAM, "work"],
+    ]
+    assert [line.split("#")[0].split() for line in without_pipx.splitlines()] == [
+        ["python3", "-m", "venv", "~/.da-score"],
+        ["~/.da-score/bin/pip", "install", "'.[report]'"],
+        ["export", 'PATH="$PATH:$HOME/.da-score/bin"'],
     ]
     assert "`uvx --from ~/checkout da-score init --no-hook`" in README
 
