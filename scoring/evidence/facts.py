@@ -212,7 +212,12 @@ class Evidence(EntryEvidence):
         if sources.rules.as_observed:
             cache_dir = sources.cache_dir if sources.reading.get("keep", True) else None
             return sources.rules.git(
-                repository, every, sources.trunk, cache_dir=cache_dir, warn=sources.warn
+                repository,
+                every,
+                sources.trunk,
+                cache_dir=cache_dir,
+                warn=sources.warn,
+                is_strict=sources.trusted,
             )
 
         count = _ENTRIES_BEFORE

@@ -112,6 +112,7 @@ def _begin(
     # First the successors of what was rewritten: commits are judged in the company of those that
     # they are asked about with.
     by_successor = git.landings(rewritten.values())
+    as_proposed = git.landings(git.proposed & in_question)
     commits = {digits: rewritten.get(sha, sha) for digits, sha in sha_by_digits.items()}
     gathering = _Gathering({}, [], commits, git.landings(commits.values()))
 
@@ -120,6 +121,7 @@ def _begin(
         record = item.record
         successor = rewritten.get(item.landing.sha or "", "")
         landing = by_successor.get(successor, item.landing)
+        landing = as_proposed.get(item.landing.sha or "", landing)
         unit = _unit_of(gathering.units, _name_of(record, landing), landing)
         gathering.of_items.append(unit)
 

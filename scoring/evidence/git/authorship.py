@@ -16,7 +16,7 @@ from scoring.text import fold, trim
 
 from .commit_history import LIST_FILES, CommitHistory
 from .commit_names import without_number
-from .facts import MESSAGE, STANDS, Landing, TrunkWork, Unknown
+from .facts import MESSAGE, NOT_LANDED, STANDS, Landing, TrunkWork, Unknown
 from .followed_lines import DAY, FollowedTrunk
 from .holders import HeldWork
 from .landed_lines import HORIZON
@@ -186,9 +186,14 @@ class AttributedHistory(CommitHistory):
     def landings(self, shas: Iterable[str]) -> dict[str, Landing]:
         """Return whether commits landed, by their SHAs. No entry has to name them.
 
-        Each commit is decided once, together with the other new ones of the same call.
+        Each commit is decided once, together with the other new ones of the same call. What is
+        :attr:`proposed` has not landed.
         """
         asked = list(dict.fromkeys(shas))
+        for sha in self.proposed.intersection(asked):
+            self._landing_by_sha[sha] = Landing(
+                self.rules, self.trunk, sha=sha, found_by=NOT_LANDED
+            )
         new = [sha for sha in asked if sha not in self._landing_by_sha]
         if new:
             numbers = {sha: number for number, sha in enumerate(new)}
@@ -203,7 +208,8 @@ class AttributedHistory(CommitHistory):
         """Return what commits off the trunk became that were amended, rebased or picked.
 
         A commit that a branch still has, as after a push, counts as amended where a later commit
-        has the same author time and parent and changes one of the same files.
+        has the same author time and parent and changes one of the same files. No commit that is
+        :attr:`proposed` became another one.
 
         Args:
             shas: the commits in question.
@@ -211,8 +217,10 @@ class AttributedHistory(CommitHistory):
         Returns:
             By SHA, the SHA of what the commit became. Commits that were not rewritten are left out.
         """
-        wanted = [sha for sha in dict.fromkeys(shas) if sha not in self.walk]
-        off_trunk = self._commits(wanted)
+        settled = self.walk.keys() | self.proposed
+        off_trunk = self._commits(
+            [sha for sha in dict.fromkeys(shas) if sha not in settled]
+        )
         if not off_trunk:
             return {}
 
@@ -232,7 +240,7 @@ class AttributedHistory(CommitHistory):
             # Of a commit with the same subject and one with the same parent, the first counts.
             for identity in _identities(commit):
                 if identity in same_identity:
-                    successors[sha] = same_identity[identity][-1].sha
+                    successors[sha] = self._proposed_last(same_identity[identity])[-1]
                     break
         return successors
 
@@ -248,10 +256,10 @@ class AttributedHistory(CommitHistory):
         if not commit.parents:
             return ""
 
-        later = []
-        for other in same_identity.get((commit.authored, commit.parents[0]), ()):
-            if (other.time or 0) > (commit.time or 0):
-                later.append(other.sha)
+        same = same_identity.get((commit.authored, commit.parents[0]), ())
+        later = self._proposed_last(
+            other for other in same if (other.time or 0) > (commit.time or 0)
+        )
         if not later:
             return ""
 
@@ -264,6 +272,11 @@ class AttributedHistory(CommitHistory):
             if own_files & files.get(sha, frozenset()):
                 successor = sha
         return successor
+
+    def _proposed_last(self, commits: Iterable[Commit]) -> list[str]:
+        """Return the SHAs of commits in their order, but those that are proposed at the end."""
+        shas = [commit.sha for commit in commits]
+        return sorted(shas, key=self.proposed.__contains__)
 
     def files_elsewhere(self, since: int) -> dict[str, list[str]]:
         """Return, by tip, the paths of the files of branches that still move, and of releases.

@@ -127,7 +127,24 @@ class CommitHistory(TrunkHistory):
         for sha, commit in held.items():
             if sha not in self.walk:
                 branches[sha] = commit.holder.name
+        for sha in self.proposed:
+            branches.setdefault(sha, "HEAD")
         return branches
+
+    @cached_property
+    def proposed(self) -> frozenset[str]:
+        """The commits that HEAD has and the trunk has not, where only trusted evidence counts.
+
+        None of them is taken for another commit. Whoever proposes them could make one that has the
+        time, the parent, the subject or the change of another. Elsewhere there are none.
+        """
+        if not self._is_strict or not self.trunk.commit:
+            return frozenset()
+        if self.repository.resolve(["HEAD"])["HEAD"] is None:
+            return frozenset()
+
+        answer = self.repository.run("rev-list", "HEAD", f"^{self.trunk.commit}", "--")
+        return frozenset(as_text(answer).split()) - self.walk.keys()
 
     def branch_of(self, sha: str) -> str:
         """Return the branch that brought a commit, as the merge on the mainline names it.

@@ -191,6 +191,7 @@ class TrunkHistory(GitFacts):
         *,
         cache_dir: Path | None = None,
         warn: Warn = silent,
+        is_strict: bool = False,
     ) -> None:
         """Open the repository and find the trunk.
 
@@ -202,12 +203,14 @@ class TrunkHistory(GitFacts):
             trunk: the branch on which work lands; None looks for it.
             cache_dir: where what is known of objects is kept; None keeps nothing.
             warn: takes a line of text about what git cannot read.
+            is_strict: whether a commit that is proposed counts as itself, whatever resembles it.
 
         Raises:
             NotARepositoryError: ``repo_dir`` is in no work tree.
             GitError: git fails, or no branch has the name of the trunk.
         """
         self._records = Records(records)
+        self._is_strict = is_strict
         self._files_by_range: dict[ScopeRange, tuple[str, ...] | None] = {}
         self._landing_by_sha: dict[str, Landing] = {}
         self._off_trunk: dict[str, Commit] = {}

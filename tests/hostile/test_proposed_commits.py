@@ -1,0 +1,187 @@
+"""Under ``check --trusted`` every commit that a pull request proposes is looked at as itself."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from helpers.commands import DaScore
+from helpers.pull_requests import Check, put, session, trusted_check
+from helpers.repos import Repo
+
+TRUNK = "refs/remotes/origin/main"
+FILES = {
+    "src/a.py": "".join(
+        f"def total{k}(x):\n    return sum(x) + {k}\n" for k in range(9)
+    )
+}
+OTHER = {
+    "src/a.py": "".join(f"def mean{k}(x):\n    return max(x) * {k}\n" for k in range(9))
+}
+SUBJECT = "Add a"
+
+Attack = Callable[[Repo, str], None]
+"""What the author of a pull request does after its commit, of which the SHA is given."""
+
+
+@pytest.fixture
+def change(repo: Repo, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Repo:
+    """A branch beside the trunk, on a machine that has transcripts outside of the checkout."""
+    repo.commit({"README": "x\n"})
+    repo.git("update-ref", TRUNK, "HEAD")
+    repo.branch("own")
+    put(repo, {".git/info/exclude": ".agents\n"})
+    monkeypatch.setenv("CLAUDE_CONFIG_DIR", str(tmp_path / "home"))
+    monkeypatch.chdir(repo.path)
+    return repo
+
+
+@pytest.fixture
+def check(change: Repo, da_score: DaScore) -> Check:
+    """Checks the work that the branch has and the trunk has not."""
+    run = trusted_check(change, da_score)
+
+    def check(*options: str) -> object:
+        return run(*options, "--trunk", TRUNK, "--base", TRUNK)
+
+    return check  # type: ignore[return-value]
+
+
+def commit_by_session(repo: Repo, tests: str, name: str = "s") -> str:
+    """Commit files in a session that is on the machine, and return the commit."""
+    sha = repo.commit(FILES, SUBJECT)
+    keep_session(repo, tests, name)
+    return sha
+
+
+def keep_session(repo: Repo, tests: str, name: str = "s", **options: str) -> None:
+    """Keep the transcript of a session that wrote the files and made the newest commit."""
+    result = options.pop(
+        "result", f"[own {repo.head()[:7]}] {SUBJECT}\n 1 file changed"
+    )
+    text = session(repo, name, files=FILES, tests=tests, result=result, **options)
+    put(repo, {f"../home/projects/x/{name}.jsonl": text})
+
+
+# Commits that look like the one that is proposed
+
+
+def sibling(repo: Repo, sha: str, subject: str = "Fix a typo") -> str:
+    """Write a later commit with the author time and the parent of another, as if it amended it."""
+    repo.git("checkout", "-q", "--detach", f"{sha}~1")
+    put(repo, OTHER)
+    repo.git("add", "-A")
+    tree = repo.git("write-tree")
+    authored = repo.git("log", "-1", "--format=%at", sha)
+    parent = repo.head()
+    content = (
+        f"tree {tree}\nparent {parent}\nauthor A <a@x> {authored} +0000\n"
+        f"committer C <c@x> {int(authored) + 500} +0000\n\n{subject}\n"
+    )
+    repo.reset(parent)
+    repo.checkout("own")
+    return repo.write("commit", content.encode())
+
+
+def a_sibling_is_on_a_branch(repo: Repo, sha: str) -> None:
+    repo.git("branch", "side", sibling(repo, sha))
+
+
+def a_sibling_is_on_another_remote(repo: Repo, sha: str) -> None:
+    repo.git("update-ref", "refs/remotes/fork/own", sibling(repo, sha, SUBJECT))
+
+
+def a_sibling_is_in_the_history(repo: Repo, sha: str) -> None:
+    parents = ("-p", "own", "-p", sibling(repo, sha))
+    repo.reset(repo.git("commit-tree", "own^{tree}", *parents, given=b"Merge side"))
+
+
+def no_branch_has_the_head_and_a_sibling_is_in_the_history(
+    repo: Repo, sha: str
+) -> None:
+    a_sibling_is_in_the_history(repo, sha)
+    detach(repo)
+
+
+def no_branch_has_the_head_and_a_commit_has_time_and_subject(
+    repo: Repo, sha: str
+) -> None:
+    authored = int(repo.git("log", "-1", "--format=%at", sha))
+    put(repo, {"src/a.py": FILES["src/a.py"] + "# note\n"})
+    repo.git("commit", "-qa", "-m", SUBJECT, time=authored)
+    detach(repo)
+
+
+def detach(repo: Repo) -> None:
+    repo.git("checkout", "-q", "--detach")
+    repo.git("branch", "-D", "own", "master")
+
+
+def the_trunk_reverted_the_same_change(repo: Repo, sha: str) -> None:
+    repo.checkout("master")
+    repo.commit({"NOTES": "x\n"}, "Note")
+    repo.git("cherry-pick", sha, time=repo.clock + 60)
+    repo.revert("HEAD")
+    repo.git("update-ref", TRUNK, "HEAD")
+    repo.checkout("own")
+
+
+def the_trunk_reverted_another_change_of_the_subject(repo: Repo, _: str) -> None:
+    repo.checkout("master")
+    repo.commit(OTHER, SUBJECT)
+    repo.revert("HEAD")
+    repo.git("update-ref", TRUNK, "HEAD")
+    repo.checkout("own")
+
+
+def the_trunk_has_the_same_change(repo: Repo, _: str) -> None:
+    repo.checkout("master")
+    repo.commit({**FILES, "NOTES": "x\n"}, f"{SUBJECT} (#7)")
+    repo.git("update-ref", TRUNK, "HEAD")
+    repo.checkout("own")
+
+
+LIKENESSES: list[Attack] = [
+    a_sibling_is_on_a_branch,
+    a_sibling_is_on_another_remote,
+    a_sibling_is_in_the_history,
+    no_branch_has_the_head_and_a_sibling_is_in_the_history,
+    no_branch_has_the_head_and_a_commit_has_time_and_subject,
+    the_trunk_reverted_the_same_change,
+    the_trunk_reverted_another_change_of_the_subject,
+    the_trunk_has_the_same_change,
+]
+
+
+@pytest.mark.parametrize("attack", LIKENESSES, ids=lambda attack: attack.__name__)
+def test_nothing_that_resembles_a_commit_takes_its_place(
+    change: Repo, check: Check, attack: Attack
+) -> None:
+    sha = commit_by_session(change, "1 failed in 0.1s")
+    attack(change, sha)
+    found = check("--no-failing-tests")
+    assert found.status == 3
+    assert f"{SUBJECT} ({sha[:12]}) failed" in found.out
+
+
+@pytest.mark.parametrize("attack", LIKENESSES, ids=lambda attack: attack.__name__)
+def test_such_a_commit_holds_where_its_tests_passed(
+    change: Repo, check: Check, attack: Attack
+) -> None:
+    attack(change, commit_by_session(change, "3 passed in 0.1s"))
+    gates = ("--no-failing-tests", "--max-reverted", "0", "--max-taken-back", "0")
+    assert check(*gates).status == 0
+
+
+def test_a_commit_that_a_person_amends_and_moves_onto_the_trunk_holds(
+    change: Repo, check: Check
+) -> None:
+    commit_by_session(change, "3 passed in 0.1s")
+    change.git("commit", "-q", "--amend", "-m", f"{SUBJECT}, for prices")
+    change.checkout("master")
+    change.commit({"NOTES": "x\n"}, "Note")
+    change.git("update-ref", TRUNK, "HEAD")
+    change.checkout("own")
+    change.git("rebase", "-q", "master", time=change.clock + 60)
+    change.commit({"src/b.py": "x = 1\n"}, "Add b")
+    gates = ("--no-failing-tests", "--max-reverted", "0", "--max-taken-back", "0")
+    assert check(*gates).status == 0
