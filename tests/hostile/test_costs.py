@@ -12,6 +12,7 @@ import sqlite3
 import sys
 import tarfile
 import time
+from array import array
 from collections.abc import Callable, Iterable
 from concurrent.futures import ProcessPoolExecutor
 from itertools import pairwise
@@ -44,10 +45,11 @@ from scoring.evidence.git.checkout import check_out
 from scoring.evidence.git.checkpoints import checkpoint_ids
 from scoring.evidence.git.facts import Changed
 from scoring.evidence.git.followed_lines import FollowedTrunk
+from scoring.evidence.git.inversion import inversion
 from scoring.evidence.git.isolated import patch_ids
 from scoring.evidence.git.kept_objects import object_stamps
 from scoring.evidence.git.line_history import LineHistory
-from scoring.evidence.git.patches import FilePatch, line_key
+from scoring.evidence.git.patches import FilePatch, Hunk, line_key
 from scoring.evidence.git.repository import GitRepository
 from scoring.evidence.harnesses import discovery, json_reader, lines
 from scoring.evidence.harnesses.sqlite_store import opened_database
@@ -766,6 +768,18 @@ def _(here: Here) -> str:
     with open(repo.path / ".git/config", "a", encoding="utf-8") as file:
         file.write("[include]\n\tpath = config\n" * 50)
     return refusal(lambda: GitRepository(repo.path))
+
+
+@reaches("scoring.evidence.git.inversion._MOST_COMPARED")
+def _(_: Here) -> str:
+    work = []
+    other = []
+    for number in range(20_000):
+        keys = array("Q", [*range(1 << 40, (1 << 40) + 9), number << 41]).tobytes()
+        work.append(FilePatch("A", "", f"a{number}", "", "", [Hunk(0, b"", keys)]))
+        other.append(FilePatch("D", f"b{number}", "", "", "", [Hunk(0, keys, b"")]))
+    assert 0 < inversion(work, other).took < inversion(work[:500], other[:500]).lines
+    return "nothing"
 
 
 @reaches("scoring.evidence.git.plain_files._MOST_REPLACEMENTS")

@@ -7,6 +7,7 @@ that gives the text to it; whole files in every format are among them.
 import contextlib
 import json
 import tempfile
+from array import array
 from collections.abc import Callable, Collection
 from pathlib import Path
 from types import SimpleNamespace
@@ -38,8 +39,9 @@ from scoring.evidence.git.checkpoints import checkpoint_ids
 from scoring.evidence.git.commit_history import _MERGED_BRANCH
 from scoring.evidence.git.commit_names import names_taken_back
 from scoring.evidence.git.facts import Rules
+from scoring.evidence.git.inversion import inversion
 from scoring.evidence.git.isolated import _digests_of_patches
-from scoring.evidence.git.patches import FileLine, read_patches
+from scoring.evidence.git.patches import FileLine, FilePatch, Hunk, read_patches
 from scoring.evidence.harnesses.lines import Lines, read_parts
 from scoring.evidence.harnesses.readers import HARNESSES
 from scoring.evidence.labels import labels_in
@@ -100,6 +102,7 @@ SHAPES: dict[str, Shape] = {
 METER = ReadinessMeter()
 TOOLS = Tools(("./check",))
 CALL_ID = "call_1"
+NO_BLOB = "0" * 40
 
 
 def _line(**keys: Any) -> bytes:
@@ -548,3 +551,30 @@ def test_time_grows_with_the_parts_without_edits() -> None:
         assert sole_editors(parts) == parts
 
     assert not over_linear(work, lambda size: "x" * size)
+
+
+@cases(
+    "same",
+    {
+        "with lines of their own": 0,
+        "with half of their lines in common": 5,
+        "that are all the same": 10,
+    },
+)
+def test_time_grows_with_the_files_that_were_moved(
+    same: int,
+) -> None:
+    def invert(text: str) -> None:
+        count = len(text) // 64
+        work = []
+        other = []
+        for number in range(count):
+            lines = [*range(same), *range(10 * (number + 1), 10 * (number + 2))][:10]
+            keys = array("Q", [line + 1 << 32 for line in lines]).tobytes()
+            old = f"old/{number}.py"
+            new = f"new/{number}.py"
+            work.append(FilePatch("A", old, old, NO_BLOB, "1", [Hunk(0, b"", keys)]))
+            other.append(FilePatch("D", new, new, "1", NO_BLOB, [Hunk(0, keys, b"")]))
+        assert inversion(work, other).took <= 10 * count
+
+    assert not over_linear(invert, lambda size: "x" * size)

@@ -2,7 +2,11 @@
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
+from functools import cached_property
+from itertools import chain
 from typing import NamedTuple, TypeAlias
+
+from scoring.grouping import lists_by_key
 
 from .patches import Patch
 
@@ -18,6 +22,12 @@ WHOLE = 0.9
 
 HALF = 0.5
 """The least fraction where half is enough: of text, of files, or of what comes back."""
+
+_MOST_COMPARED = 3_000_000
+"""Lines of moved files, times the files that they are compared with, in one pair of patches.
+
+Beyond that a file is only compared with the one of its own path.
+"""
 
 
 class Inversion(NamedTuple):
@@ -152,28 +162,76 @@ def inversion(work: Patch, other: Patch, counts: Counts = _everything) -> Invers
     )
 
 
-def _best_match(path: str, lines: Counter[int], files: LinesByFile) -> str | None:
-    """Return the path of the file to compare a file with, or None without one.
+class _Files:
+    """Files to choose from, which are found by their lines."""
 
-    That is, in this order
+    def __init__(self, files: LinesByFile, wanted: Iterable[Counter[int]]) -> None:
+        """Prepare to find ``files`` for others, which have the ``wanted`` lines."""
+        self._files = files
+        self._wanted = wanted
+        self._steps_left = _MOST_COMPARED
 
-    - the file with the same path, if it has half of the lines;
-    - the file with most of the lines, if it has more than half: up to half is in any two files that
-      look alike, such as ``return 1``;
-    - the file with the same path, whatever is in it.
+    @cached_property
+    def _with_line(self) -> dict[int, list[str]]:
+        """By wanted line, the files that have it; of files that have the same, the last path."""
+        wanted = frozenset(chain.from_iterable(self._wanted))
+        last_paths = {}
+        for path, lines in sorted(self._files.items()):
+            keys = wanted.intersection(lines)
+            last_paths[frozenset((key, lines[key]) for key in keys)] = path
+        return lists_by_key(
+            (key, path) for lines, path in last_paths.items() for key, _ in lines
+        )
 
-    Args:
-        path: the path of the file.
-        lines: the lines of the file.
-        files: the files to choose from.
-    """
-    if path in files and (lines & files[path]).total() * 2 >= lines.total():
-        return path
-    common = {other: (lines & theirs).total() for other, theirs in files.items()}
-    best = max(common, key=lambda other: (common[other], other), default=None)
-    if best is not None and common[best] * 2 > lines.total():
-        return best
-    return path if path in files else None
+    def best_match(self, path: str, lines: Counter[int]) -> str | None:
+        """Return the path of the file to compare a file with, or None without one.
+
+        That is, in this order
+
+        - the file with the same path, if it has half of the lines;
+        - the file with most of the lines, if it has more than half: up to half is in any two files
+          that look alike, such as ``return 1``;
+        - the file with the same path, whatever is in it.
+
+        Args:
+            path: the path of the file.
+            lines: the lines of the file.
+        """
+        total = lines.total()
+        own = path if path in self._files else None
+        if own is not None and self._common(lines, own) * 2 >= total:
+            return own
+
+        if self._steps_left <= 0:
+            return own
+
+        candidates = self._with_half(lines)
+        self._steps_left -= len(candidates) * len(lines)
+        common = {other: self._common(lines, other) for other in candidates}
+        best = max(common, key=lambda other: (common[other], other), default=None)
+        if best is not None and common[best] * 2 > total:
+            return best
+        return own
+
+    def _with_half(self, lines: Counter[int]) -> set[str]:
+        """Return all files that may have more than half of some lines.
+
+        Such a file has at least one line of any half, so only the rarest half is looked up.
+        """
+        files_with = {key: self._with_line.get(key, ()) for key in lines}
+        candidates: set[str] = set()
+        weight = 0
+        for key in sorted(lines, key=lambda key: len(files_with[key])):
+            if weight * 2 >= lines.total():
+                break
+            weight += lines[key]
+            candidates.update(files_with[key])
+        return candidates
+
+    def _common(self, lines: Counter[int], path: str) -> int:
+        """Count the lines that a file has too."""
+        theirs = self._files[path]
+        return sum(min(count, theirs.get(key, 0)) for key, count in lines.items())
 
 
 def _count(files: LinesByFile) -> int:
@@ -247,7 +305,8 @@ def _common_lines(
     files: LinesByFile, others: LinesByFile
 ) -> Iterator[tuple[str, str, Counter[int]]]:
     """Yield each file with a best match: its path, that of the match, and the lines of both."""
+    choice = _Files(others, files.values())
     for path, lines in files.items():
-        match = _best_match(path, lines, others)
+        match = choice.best_match(path, lines)
         if match is not None:
             yield path, match, lines & others[match]

@@ -129,9 +129,12 @@ class Candidate:
             path: the path of the file before the commit.
             blob: the id of the content.
         """
-        return any(
-            file.old_path == path and file.new_blob == blob for file in self.patch
-        )
+        return (path, blob) in self._blobs_after
+
+    @cached_property
+    def _blobs_after(self) -> set[tuple[str, str]]:
+        """The path of each file before the commit, with the id of its content after it."""
+        return {(file.old_path, file.new_blob) for file in self.patch}
 
     def _undoes_every_file(self) -> bool:
         """Return whether the commit undoes at least half of the work in each file of the work.
