@@ -8,7 +8,7 @@ A commit was made by an agent in any of these cases:
 - an agent is its author or committer.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 
 from .attribution.commits_by_checkpoint import add_stored_commits
 from .attribution.commits_by_lines import add_quiet_commits
@@ -20,6 +20,7 @@ from .git.agents import NO_AGENTS, folded
 from .git.authorship import AttributedHistory
 from .git.checkpoints import Checkpoint
 from .git.commit_history import WrittenCommit
+from .git.merge_lines import changes_of_its_own
 from .lost_commits import (
     add_lost_commits,
     drop_rewritten,
@@ -190,7 +191,8 @@ def _put_committers_first(agents: AgentCommits) -> None:
 def _commits_in_git(work: WorkOfAgents, landed_only: bool) -> AgentCommits:
     """Return the commits in git that may get an entry, without merges.
 
-    A commit that became another one is left out, and what its message says of checkpoints and
+    Of what is proposed, where only trusted evidence counts, merges come too that agents made. A
+    commit that became another one is left out, and what its message says of checkpoints and
     agents goes to the other one where the message of the other one says nothing of them.
 
     Args:
@@ -220,9 +222,10 @@ def _commits_in_git(work: WorkOfAgents, landed_only: bool) -> AgentCommits:
 
     commits = {}
     for sha, commit in everything.items():
-        is_merge = len(commit.parents) > 1
+        if len(commit.parents) > 1 and not _is_work(commit, shown, history):
+            continue
         became_another = same.get(sha, sha) != sha
-        if is_merge or became_another:
+        if became_another:
             continue
 
         if sha not in trunk:
@@ -245,6 +248,26 @@ def _commits_in_git(work: WorkOfAgents, landed_only: bool) -> AgentCommits:
     dangling = commits.keys() - trunk.keys() - branches.keys()
     checkpoints = set().union(*(commit.checkpoints for commit in everything.values()))
     return AgentCommits(commits, branches, same, dangling, checkpoints)
+
+
+def _is_work(
+    merge: WrittenCommit, shown: Collection[str], history: AttributedHistory
+) -> bool:
+    """Return whether a merge that is proposed may have work of an agent in itself.
+
+    Args:
+        merge: the merge.
+        shown: the SHAs of the commits that sessions show.
+        history: what git knows.
+    """
+    if merge.sha not in history.proposed:
+        return False
+    if merge.checkpoints or merge.sha in shown:
+        return True
+    is_by_agent = merge.agents != NO_AGENTS
+    return is_by_agent and (
+        changes_of_its_own(history.lines, merge.sha, merge.parents) is not False
+    )
 
 
 def _maker_of(

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from helpers.commands import DaScore
+from helpers.commands import DaScore, Outcome
 from helpers.pull_requests import Check, put, session, trusted_check
 from helpers.repos import Repo
 
@@ -40,10 +40,10 @@ def check(change: Repo, da_score: DaScore) -> Check:
     """Checks the work that the branch has and the trunk has not."""
     run = trusted_check(change, da_score)
 
-    def check(*options: str) -> object:
+    def check(*options: str) -> Outcome:
         return run(*options, "--trunk", TRUNK, "--base", TRUNK)
 
-    return check  # type: ignore[return-value]
+    return check
 
 
 def commit_by_session(repo: Repo, tests: str, name: str = "s") -> str:
@@ -185,3 +185,104 @@ def test_a_commit_that_a_person_amends_and_moves_onto_the_trunk_holds(
     change.commit({"src/b.py": "x = 1\n"}, "Add b")
     gates = ("--no-failing-tests", "--max-reverted", "0", "--max-taken-back", "0")
     assert check(*gates).status == 0
+
+
+# Work in merges
+
+AGENT = "Co-Authored-By: Claude <noreply@anthropic.com>"
+
+
+def trunk_goes_on(repo: Repo, files: dict[str, str]) -> None:
+    repo.checkout("master")
+    repo.commit(files, "Go on")
+    repo.git("update-ref", TRUNK, "HEAD")
+    repo.checkout("own")
+
+
+def merge_as(repo: Repo, tree: str, *parents: str) -> None:
+    """Make the merge of some parents with a tree, and check it out."""
+    options = [option for parent in parents for option in ("-p", parent)]
+    repo.reset(repo.git("commit-tree", tree, *options, given=SUBJECT.encode()))
+
+
+def in_the_merge_of_the_trunk(repo: Repo) -> None:
+    trunk_goes_on(repo, {"NOTES": "x\n"})
+    repo.commit({"src/b.py": "x = 1\n"}, "Add b")
+    repo.merge("master", SUBJECT, files=FILES)
+
+
+def in_the_solution_of_a_conflict(repo: Repo) -> None:
+    trunk_goes_on(repo, {"src/a.py": "x = 1\n"})
+    repo.commit({"src/a.py": "x = 2\n"}, "Set x")
+    repo.merge("master", SUBJECT, files=FILES)
+
+
+def in_the_merge_of_three_parents(repo: Repo) -> None:
+    repo.git("branch", "one", "HEAD")
+    trunk_goes_on(repo, {"NOTES": "x\n"})
+    repo.commit(FILES, "To be replaced")
+    merge_as(repo, "HEAD^{tree}", "HEAD~1", "master", "one")
+
+
+def in_the_merge_of_a_history_of_its_own(repo: Repo) -> None:
+    repo.commit(FILES, "To be replaced")
+    root = repo.git("commit-tree", "HEAD~1^{tree}", given=b"Begin")
+    merge_as(repo, "HEAD^{tree}", "HEAD~1", root)
+
+
+def in_the_merge_of_a_commit_that_has_it(repo: Repo) -> None:
+    """Nothing is in the merge alone, but no session made the commit that it brings."""
+    repo.commit(FILES, "To be replaced")
+    root = repo.git("commit-tree", "HEAD^{tree}", given=b"Begin")
+    merge_as(repo, "HEAD^{tree}", "HEAD~1", root)
+
+
+MERGES: list[Callable[[Repo], None]] = [
+    in_the_merge_of_the_trunk,
+    in_the_solution_of_a_conflict,
+    in_the_merge_of_three_parents,
+    in_the_merge_of_a_history_of_its_own,
+    in_the_merge_of_a_commit_that_has_it,
+]
+
+
+@pytest.mark.parametrize("place", MERGES, ids=lambda place: place.__name__)
+def test_work_in_a_merge_is_looked_at(
+    change: Repo, check: Check, place: Callable[[Repo], None]
+) -> None:
+    place(change)
+    keep_session(change, "1 failed in 0.1s")
+    found = check("--no-failing-tests")
+    assert found.status == 3
+    assert f"{SUBJECT} ({change.head()[:12]}) failed" in found.out
+
+
+@pytest.mark.parametrize("place", MERGES, ids=lambda place: place.__name__)
+def test_work_in_a_merge_holds_where_its_tests_passed(
+    change: Repo, check: Check, place: Callable[[Repo], None]
+) -> None:
+    place(change)
+    keep_session(change, "3 passed in 0.1s")
+    found = check("--no-failing-tests", "--max-reverted", "0")
+    assert found.status == 0
+    assert "1 unit of work looked at, 1 with a test run" in found.out
+
+
+@pytest.mark.parametrize(
+    ("files", "trailer", "units"),
+    [
+        ({}, AGENT, 0),
+        ({"src/b.py": "x = 3\n"}, AGENT, 1),
+        ({"src/b.py": "x = 3\n"}, "", 0),
+        ({}, "Entire-Checkpoint: a1b2c3d4e5f6", 1),
+    ],
+    ids=["clean", "of an agent", "of a person", "with a checkpoint"],
+)
+def test_a_merge_is_work_where_an_agent_changed_something_in_it(
+    change: Repo, check: Check, files: dict[str, str], trailer: str, units: int
+) -> None:
+    change.commit({"src/b.py": "x = 1\n"}, "Add b")
+    trunk_goes_on(change, {"NOTES": "x\n"})
+    change.merge("master", f"Merge the trunk\n\n{trailer}\n", files=files)
+    found = check("--no-failing-tests", "--json")
+    assert (found.status, found.json["units"]) == (0, units)

@@ -13,6 +13,7 @@ from .changes import CommitPair, changes, compare, net_changes
 from .checkpoints import checkpoint_ids
 from .history import TrunkHistory
 from .holders import REF_PREFIX, Holder, commits_held, own_changes
+from .merge_lines import added_by_merge
 from .patches import FileLine, hashes_added
 from .starter import as_text
 from .walk import Commit
@@ -295,10 +296,12 @@ class CommitHistory(TrunkHistory):
 
         Args:
             shas: the commits.
-            is_strict: whether lines that are not significant count too, as in :func:`hashes_added`.
+            is_strict: whether lines that are not significant count too, as in :func:`hashes_added`,
+                and what merges add by themselves.
             is_net: whether lines that move within a file are left out.
         """
-        pairs = own_changes(self._commits(dict.fromkeys(shas)))
+        commits = self._commits(dict.fromkeys(shas))
+        pairs = own_changes(commits)
 
         added: dict[str, Mapping[FileLine, int]] = {}
         for pair, patch in zip(pairs, self.lines.patches(pairs), strict=True):
@@ -306,6 +309,11 @@ class CommitHistory(TrunkHistory):
                 added[pair.commit] = hashes_added(
                     patch, is_strict=is_strict, is_net=is_net
                 )
+        for sha, commit in commits.items() if is_strict else ():
+            if len(commit.parents) > 1:
+                lines = added_by_merge(self.lines, sha, commit.parents, self.walk)
+                if lines is not None:
+                    added[sha] = lines
         return added
 
     def sizes(self, shas: Iterable[str]) -> dict[str, ChangeSize]:
