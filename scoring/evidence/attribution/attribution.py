@@ -15,6 +15,7 @@ from .commit_writers import CommitWriters
 from .cuts import cut_trees
 from .iteration_shares import (
     EMPTY,
+    ENDS_BEFORE,
     OTHER_WORK,
     PARTLY_HERE,
     STORED_BEFORE,
@@ -203,15 +204,16 @@ class _Linker(NamedTuple):
 
         may_have_stored = map(share.question.may_have_stored, share.listed)
         are_old = bool(share.listed) and not any(may_have_stored)
-        if share.parts and (own_sessions or not are_old):
+        ends_before = any(map(share.question.begins_after, share.listed))
+        if ends_before and not own_sessions and not voting:
+            share.problem = ENDS_BEFORE
+        elif share.parts and (own_sessions or not are_old):
             roots = {part.tree.sessions[0] for part in share.parts}
             share.sessions = _keys_of(own_sessions | _sessions_in(voting) or roots)
             share.problem = "" if own_sessions else EMPTY
             _note_method(share)
             return voting
-
-        # It has no part of its own.
-        if share.listed and not share.is_complete:
+        elif share.listed and not share.is_complete:
             share.problem = PARTLY_HERE
         elif are_old:
             share.problem = STORED_BEFORE

@@ -28,6 +28,7 @@ NO_WINDOW = "commit time unresolvable; cannot window the transcript"
 NOT_COVERED = "no transcript covers the iteration window"
 OVERLAP = "sessions overlap"
 EMPTY = "session found, no turns in its part"
+ENDS_BEFORE = "the transcript of its checkpoint ends before the part that it states"
 OTHER_WORK = "the sessions that its checkpoint names did other work"
 NOT_READ = "the transcript of its checkpoint is of {agent}, in a form that is not read"
 PARTLY_HERE = "a session that its checkpoint names has no transcript of that time here"
@@ -110,6 +111,15 @@ class Question:
         if not tree.checkpoints.isdisjoint(self.checkpoints):
             return True
         return self.authored is not None and tree.times[-1] > self.authored
+
+    def begins_after(self, tree: Tree) -> bool:
+        """Return whether a checkpoint states that its part begins after the last line of a tree."""
+        return any(
+            file.checkpoint in self.checkpoints
+            and (file.start or 0) > max(file.numbers, default=0)
+            and file.order[0] >= tree.times[-1]
+            for file in tree.files
+        )
 
     def may_have_stored(self, tree: Tree) -> bool:
         """Return whether a tree's checkpoint may be the commit's: less than a day older than that.

@@ -33,6 +33,8 @@ from rubric import released_rubric
 from scoring.evidence.attribution import attributed
 from scoring.evidence.attribution.attribution import attribute
 from scoring.evidence.attribution.iteration_shares import (
+    EMPTY,
+    ENDS_BEFORE,
     NO_TRANSCRIPT,
     OTHER_WORK,
     PARTLY_HERE,
@@ -546,6 +548,35 @@ class TestByCheckpoint:
         )
 
     @pytest.mark.parametrize(
+        ("method", "problem", "start"),
+        [
+            pytest.param("checkpoint", EMPTY, None, id="no start"),
+            pytest.param("checkpoint", EMPTY, 2, id="a start that is there"),
+            pytest.param(None, ENDS_BEFORE, 3, id="a start where it ends"),
+        ],
+    )
+    def test_a_transcript_that_ends_before_a_start_says_nothing(
+        self,
+        made: History,
+        read: Read,
+        method: str | None,
+        problem: str,
+        start: int | None,
+    ) -> None:
+        """An old copy of the transcript was stored again, so that no 0 is known."""
+        session = made.session("s1", stored=False)
+        for second in (10, 11, 12):
+            session.turn(second, 1 << second)
+        one = made.checkpoint(1, ({"session": "s1"}, session.lines))
+        about = {"session": "s1", "checkpoint_transcript_start": start}
+        two = made.checkpoint(2, (about, session.lines))
+        made.entry(made.commit(20, "one", one), "one")
+        made.entry(made.commit(40, "two", two), "two")
+        got = read(made)
+        assert brief(got[1]) == ("checkpoint", {"s1"}, 7 << 10)
+        assert (got[2].method, got[2].problem) == (method, problem)
+
+    @pytest.mark.parametrize(
         "empty", [True, False], ids=["no line", "a line that counts nothing"]
     )
     def test_an_empty_part(self, made: History, read: Read, empty: bool) -> None:
@@ -557,9 +588,7 @@ class TestByCheckpoint:
         two = made.checkpoint(2, ({"session": "s1"}, session.lines))
         made.entry(made.commit(20, "one", one), "one")
         made.entry(made.commit(40, "two", two), "two")
-        assert (got := read(made)[2]).problem == (
-            "session found, no turns in its part" if empty else ""
-        )
+        assert (got := read(made)[2]).problem == (EMPTY if empty else "")
         assert brief(got) == ("checkpoint", {"s1"}, 0)
 
 
