@@ -56,7 +56,7 @@ def _totals(verdict: Verdict) -> Iterator[str]:
         if log_fails:
             yield "but not for the log as a whole"
         if verdict.mean is None:
-            yield "no score"
+            yield "no mean score"
         else:
             yield f"mean score {verdict.mean:.3f}"
 

@@ -31,6 +31,7 @@ from scoring.signals.values import (
 from scoring.views.gates import Verdict, check, demands
 from scoring.views.gates.drops import MAX_DROP, Baseline, BaselineScore, Drop
 from scoring.views.gates.gate import Demand
+from scoring.views.gates.score_gates import NO_OVER_CLAIMS
 
 Failure: TypeAlias = tuple[str, int | None]
 NOTHING = IterationObjectives(absent_signal(""), absent_signal(""), absent_signal(""))
@@ -201,6 +202,20 @@ class TestGates:
             == "impl over-claimed landed: claimed 1.00 (said so), observed 0.50 (told);"
             " do what was claimed, or correct the claim in the entry"
         )
+
+    def test_of_claims_say_what_they_compare(self) -> None:
+        """The entry may say in words that tests pass: only its fields are compared."""
+        found = checked([examined(1, 0.5, None)], no_over_claims=True)
+        assert (found.passed, found.notes) == (
+            True,
+            [
+                "no field of an entry claims what can be compared with an observation (what "
+                "agents say in words does not count), so there was nothing to judge for "
+                "--no-over-claims"
+            ],
+        )
+        (option,) = NO_OVER_CLAIMS.options
+        assert option.help.endswith("What agents say in words does not count.")
 
     def test_reasons_name_the_signal_that_cost_most(self) -> None:
         assert (

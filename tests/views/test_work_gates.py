@@ -312,7 +312,7 @@ def test_a_period_without_work_holds_and_says_that_nothing_was_looked_at(
     found = check(*gates, "--min-score", "0", "--since", "2031-03-04")
     total = "check failed: the gates on entries hold for 0 of 0 iterations, but not for the log"
     assert found.status == 3
-    assert f"{total} as a whole, no score, no work " in found.out
+    assert f"{total} as a whole, no mean score, no work " in found.out
 
     shown = da_score("work", "--since", "2031-03-04", "--repo-dir", str(history.repo))
     first, days, *_ = shown.out.splitlines()

@@ -170,7 +170,7 @@ MIN_LOW = _ON_SCORES._replace(
 
 
 def _over_claims(_: bool, iteration: ExaminedIteration) -> Reasons:
-    """Yield a sentence for each claim that is above what was observed."""
+    """Yield a sentence for each claim of a field of the entry that is above what was observed."""
     for pair in iteration.signals.integrity:
         if pair.delta < 0:
             claim = f"claimed {_side_text(pair.claimed)}, observed {_side_text(pair.observed)}"
@@ -183,12 +183,21 @@ def _side_text(value: SignalValue) -> str:
 
 
 NO_OVER_CLAIMS = Gate(
-    options=(GateOption("no-over-claims", "No claim is above what was observed."),),
+    options=(
+        GateOption(
+            "no-over-claims",
+            "No field of an entry claims more than was observed. What agents say in words does "
+            "not count.",
+        ),
+    ),
     reasons=_over_claims,
     looks_at=lambda _, iteration: any(
         pair.comparable for pair in iteration.signals.integrity
     ),
-    nothing_found="no iteration has both a claim and an observation to compare",
+    nothing_found=(
+        "no field of an entry claims what can be compared with an observation (what agents say in "
+        "words does not count)"
+    ),
     forbids=True,
 )
 
