@@ -7,6 +7,7 @@ from msgspec.structs import replace
 
 from rubric import rubric_versions
 from scoring.errors import InputError, NotFoundError
+from scoring.evidence.artifacts import missing_artifacts
 from scoring.evidence.facts import Evidence
 from scoring.examine import subject_of
 from scoring.frozen import PlainData
@@ -95,7 +96,10 @@ def command(iteration: str, options: PlainData, recompute: bool) -> None:
     provenance = read_provenance(view.iter_log_dir, number)
     explanation = explain(
         examined,
-        entry_places(view.iter_log_dir, number),
+        replace(
+            entry_places(view.iter_log_dir, number),
+            missing=missing_artifacts(view.repo_dir, examined.record),
+        ),
         provenance.own if provenance else None,
         view.outcomes.horizon_days if view.outcomes else 0,
         subject_of(view.repo_dir, examined.facts),

@@ -103,6 +103,12 @@ def artifact_place(repo_root: Path | str, path: str) -> str:
     return os.path.relpath(artifact, os.path.realpath(repo_root))
 
 
+def missing_artifacts(repo_root: Path | str, record: IterationRecord) -> list[str]:
+    """Return the paths that an entry names and at which the repository has no file."""
+    named = sorted(filter(trim, set(record.artifacts)))
+    return [path for path in named if not artifact_place(repo_root, path)]
+
+
 def artifact_path(repo_root: Path | str, path: str) -> Path | None:
     """Return the real path of an artifact, whether or not anything is there.
 

@@ -1,7 +1,7 @@
 """In which file and line the fields of an entry are."""
 
 import contextlib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from scoring.errors import DaScoreError, InputError
@@ -20,10 +20,12 @@ class EntryPlaces(Frozen):
         path: the file that the entry is in; None where it cannot be found.
         lines: the line of the name of each field that counts, from 1, by its path such as
             ``verifiers.0.status``. A field that a mapping merges is where it is defined.
+        missing: paths of artifacts in its fields at which no file is.
     """
 
     path: Path | None = None
     lines: Mapping[str, int] = {}
+    missing: Sequence[str] = ()
 
     def place(self, field: str) -> str | None:
         """Return where a field is, as ``file:line``, or None when the entry does not have it."""

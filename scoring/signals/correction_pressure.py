@@ -70,7 +70,7 @@ class CorrectionPressure(Signal):
         yield from named_fields(entry, "retries", "impl.retries", *retries)
 
         artifact = facts.record.review.decision_artifact
-        if artifact:
+        if artifact and artifact not in entry.missing:
             yield f"artifact {artifact}"
         if error_rate_of(facts) is not None:
             yield from work_source(facts)

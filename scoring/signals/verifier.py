@@ -92,8 +92,9 @@ class Verifier(Signal):
         """Yield the status of each verifier and its artifact, or without any the total flag."""
         for index, verifier in enumerate(facts.record.verifiers):
             yield from named_fields(entry, f"verifiers.{index}.status")
-            if verifier.result_artifact:
-                yield f"artifact {verifier.result_artifact}"
+            artifact = verifier.result_artifact
+            if artifact and artifact not in entry.missing:
+                yield f"artifact {artifact}"
 
         if not facts.record.verifiers:
             yield from named_fields(entry, "tests_total_pass")

@@ -60,7 +60,7 @@ class Explanation(NamedTuple):
     Attributes:
         examined: the iteration.
         signals: its signals, in the order of the rubric.
-        entry: the path of its entry's file; None where that is not known.
+        entry: where the fields of its entry are.
         kept: what its evidence file says of its transcript lines; None without such a file.
         horizon_days: how many days after landing the work was judged.
         subject: the subject of its commit; "" where that is not known.
@@ -68,7 +68,7 @@ class Explanation(NamedTuple):
 
     examined: ExaminedIteration
     signals: Sequence[ExplainedSignal]
-    entry: str | None
+    entry: EntryPlaces
     kept: OwnLines | None
     horizon_days: float
     subject: str
@@ -94,7 +94,7 @@ class Explanation(NamedTuple):
             "origin": examined.origin,
             **examined.state.as_dict(),
             "differs_from_evidence_now": examined.differs,
-            "entry": self.entry,
+            "entry": str(self.entry.path) if self.entry.path else None,
             "commit": facts.landing.sha,
             "subject": self.subject or None,
             "window": window_text(facts.window) if facts.window else None,
@@ -165,5 +165,4 @@ def explain(
         )
         signals.append(explained)
 
-    path = str(entry.path) if entry.path else None
-    return Explanation(examined, signals, path, kept, days, subject)
+    return Explanation(examined, signals, entry, kept, days, subject)

@@ -104,8 +104,11 @@ def _head(
         command = f"da-score iteration {record.iteration} --recompute"
         yield f"{now}; '{command}' writes that score."
 
-    if explanation.entry:
-        yield f"Entry: {explanation.entry}"
+    entry = explanation.entry
+    if entry.path:
+        yield f"Entry: {entry.path}"
+    if entry.missing:
+        yield f"It names {_named('artifact', entry.missing)}, but no file is there."
     if facts.window and facts.observed is None:
         yield f"Time: {window_text(facts.window)}"
 

@@ -282,6 +282,21 @@ class TestExplanation:
         )
         assert "was computed now, and nothing was written" in found.out
 
+    def test_names_an_artifact_only_where_it_is(
+        self, demo: Demo, da_score: DaScore
+    ) -> None:
+        named = ".agents/active/verification/limit-requests/review-decision.yaml"
+        missing = f"It names artifact {named}, but no file is there.\n"
+        shown = da_score("explain", "5").out
+        assert f"from artifact {named}\n" in shown
+        assert missing not in shown
+
+        (demo.repo_dir / named).unlink()
+        shown = da_score("explain", "5").out
+        assert f"from artifact {named}\n" not in shown
+        assert missing in shown
+        assert "from artifact .agents/active/verification/limit-requests/unit" in shown
+
     def test_says_who_claimed_nothing(self, demo: Demo, da_score: DaScore) -> None:
         key = "persisted_via_workflow_commands"
         edit(demo.iter_log_dir / "iter-1.yaml", f'{key}: "yes"', f'{key}: ""')
