@@ -111,18 +111,18 @@ class ChangedFiles:
     def untaken(self, index: int, part: SessionPart) -> SessionPart:
         """Return the end of a part that no other commit can have taken before an iteration's.
 
-        It begins after the last change, by the commit of another iteration, of a file that was
-        edited in the part, after the first such edit. Without such a change it is the whole part.
+        It begins after the first change of a file, by the commit of another iteration, that follows
+        an edit of it in the part; of the edits the one counts that was taken last. Without such a
+        change it is the whole part.
         """
         tree = part.tree
         start = part.start
         for name, edits in tree.edited.items():
-            edits_inside = part.inside(edits)
-            if not edits_inside:
-                continue
-            for change in self._between(name, tree.times[edits_inside[0]], index):
-                if change.iteration != index:
-                    start = max(start, bisect_right(tree.times, change.time))
+            for edit in part.inside(edits):
+                for change in self._between(name, tree.times[edit], index):
+                    if change.iteration != index:
+                        start = max(start, bisect_right(tree.times, change.time))
+                        break
         return part.since(start)
 
     def took_from(self, index: int, part: SessionPart) -> bool:

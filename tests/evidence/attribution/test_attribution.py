@@ -811,8 +811,11 @@ class TestTheTable:
         made.entry(made.commit(20, "work", checkpoint, files={"src/b.py": "x"}), "work")
         assert brief(read(made)[1]) == ("checkpoint", {"s1"}, 4)
 
+    @pytest.mark.parametrize(
+        "again", [False, True], ids=["took it", "took it, and changed the file again"]
+    )
     def test_what_another_commit_took_votes_no_more(
-        self, made: History, read: Read
+        self, made: History, read: Read, again: bool
     ) -> None:
         one, two = made.session("s1", stored=False), made.session("s2", stored=False)
         two.edit(9, 1, "src/a.py")
@@ -820,6 +823,8 @@ class TestTheTable:
         made.entry(made.commit(15, "took it", files={"src/a.py": "x"}), "took it")
         two.edit(16, 4, "src/b.py")
         two.run(17, 8, "pytest -q", "2 passed in 0.1s")
+        if again:
+            made.entry(made.commit(18, "again", files={"src/a.py": "z"}), "again")
         mark = made.commit(
             20, "b", "250000000001", files={"src/a.py": "y", "src/b.py": "x"}
         )
@@ -827,8 +832,8 @@ class TestTheTable:
         made.checkpoint(
             1, ({"session": "s1"}, one.lines), ({"session": "s2"}, two.lines)
         )
-        made.entry(mark, "b")
-        assert read(made)[2].tests[:3] == (1, 0, True)
+        number = made.entry(mark, "b")
+        assert read(made)[number].tests[:3] == (1, 0, True)
 
     @cases(
         "here, stored, reason",
