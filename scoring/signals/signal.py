@@ -2,13 +2,14 @@
 
 import datetime
 from abc import ABC, abstractmethod
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from pathlib import Path
 from typing import ClassVar, NamedTuple
 
 from rubric import SignalID
 from scoring.evidence.facts import IterationFacts
 from scoring.evidence.transcripts.facts import IterationWindow
-from scoring.evidence.transcripts.observed_facts import Observed
+from scoring.evidence.transcripts.observed_facts import Observed, SeenAt
 from scoring.log.model import SCHEMA_FLAT, IterationRecord
 from scoring.log.places import EntryPlaces
 from scoring.text import counted
@@ -197,11 +198,28 @@ def work_source(facts: IterationFacts) -> Iterator[str]:
 
 def seen_source(facts: IterationFacts, kind: str) -> Iterator[str]:
     """Yield where something of one kind, such as ``tests``, was seen in an iteration's lines."""
-    if facts.observed is None:
-        return
-    for sighting in facts.observed.seen:
-        if sighting.kind == kind:
-            yield f"{sighting.what} at {sighting.path}:{sighting.line}"
+    if facts.observed:
+        yield from seen_texts(
+            sighting for sighting in facts.observed.seen if sighting.kind == kind
+        )
+
+
+def seen_texts(seen: Iterable[SeenAt]) -> list[str]:
+    """Return where things were seen, with one text for what is one correction."""
+    texts: list[list[str]] = []
+    last_at: dict[Path, list[str]] = {}
+    for sighting in seen:
+        place = f"{sighting.what} at {sighting.path}:{sighting.line}"
+        if sighting.joins and sighting.path in last_at:
+            last_at[sighting.path].append(f"{sighting.what} at line {sighting.line}")
+            continue
+        texts.append([place])
+        if sighting.kind == "correction":
+            last_at[sighting.path] = texts[-1]
+    return [
+        f"{', then '.join(parts)}: one correction" if len(parts) > 1 else parts[0]
+        for parts in texts
+    ]
 
 
 def window_text(window: IterationWindow) -> str:

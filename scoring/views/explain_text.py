@@ -8,7 +8,7 @@ from scoring.evidence.transcripts.facts import NS
 from scoring.evidence.transcripts.observed_facts import ClaimResult, Method, Observed
 from scoring.sidecars.meaning import Meaning
 from scoring.sidecars.provenance import OwnLines
-from scoring.signals.signal import window_text
+from scoring.signals.signal import seen_texts, window_text
 from scoring.signals.values import IntegrityObservation
 from scoring.text import counted, cut, short, some_of
 
@@ -318,8 +318,7 @@ def lines_found(observed: Observed) -> Lines:
 
 def sightings(observed: Observed) -> Lines:
     """Yield where the commit, the last test run and corrections of work were seen."""
-    for sighting in observed.seen:
-        yield f"{sighting.what} at {sighting.path}:{sighting.line}"
+    yield from seen_texts(observed.seen)
 
 
 def commands_to_read(observed: Iterable[Observed]) -> Page:

@@ -222,7 +222,10 @@ def chain_payload(facts: IterationFacts) -> PlainData | None:
         "calls": observed.tool_calls,
         "errors": observed.failed_calls,
         "lines": [lines._asdict() for lines in observed.lines],
-        "seen": [sighting._asdict() for sighting in observed.seen],
+        "seen": [
+            fields_of(sighting, "what", "path", "line", "kind")
+            for sighting in observed.seen
+        ],
         "work": structs.asdict(observed.work),
         "by_people": None,
         "by_agents": observed.by_agents,

@@ -33,7 +33,7 @@ from scoring.log.places import EntryPlaces
 from scoring.sidecars.provenance import OwnLines
 from scoring.signals.signal import KEEP_TRANSCRIPT
 from scoring.signals.table import signal_of
-from scoring.views.explain_text import chain_lines, lines_found
+from scoring.views.explain_text import chain_lines, lines_found, sightings
 from scoring.views.score_pages import chain_payload, kept_payload
 
 ABSENT = "0123456789ab"
@@ -650,4 +650,18 @@ class TestWords:
         known = signal_of("correction_pressure")
         assert known and list(known.sources(facts(observed), EntryPlaces())) == [
             "no at t.jsonl:4"
+        ]
+
+    def test_of_one_correction_are_one_text(self) -> None:
+        seen = (
+            SeenAt("refused", HERE, 4, "correction"),
+            SeenAt("stopped", HERE, 5, "correction", joins=True),
+            SeenAt("wrong", HERE, 7, "correction", joins=True),
+            SeenAt("stopped", HERE, 9, "correction"),
+            SeenAt("wrong", Path("later.jsonl"), 2, "correction", joins=True),
+        )
+        assert list(sightings(Observed(seen=seen))) == [
+            "refused at t.jsonl:4, then stopped at line 5, then wrong at line 7: one correction",
+            "stopped at t.jsonl:9",
+            "wrong at later.jsonl:2",
         ]

@@ -285,7 +285,8 @@ def places_seen(
         places.append(SeenAt(what, run.path, run.line, "tests"))
     for sighting in corrections:
         what = _CORRECTED.get(sighting.event.kind, "own work taken back")
-        places.append(SeenAt(what, sighting.path, sighting.line, "correction"))
+        place = SeenAt(what, sighting.path, sighting.line, "correction", sighting.joins)
+        places.append(place)
     return tuple(places)
 
 

@@ -17,6 +17,7 @@ class Sighting(NamedTuple):
         part: the number of the part of the line; of a run, of the part in which it began.
         text: the path that was edited or reset, or the label of a run's command; "" for others.
         began: when a run began; 0 for others.
+        joins: whether it is one correction together with another one before it.
     """
 
     time: int
@@ -25,6 +26,7 @@ class Sighting(NamedTuple):
     part: int
     text: str = ""
     began: int = 0
+    joins: bool = False
 
     @property
     def session(self) -> SessionKey:

@@ -42,7 +42,7 @@ class _Corrections:
 
     Attributes:
         sightings: the sightings of interruptions, refusals and words that say that something is
-            wrong, without those that were taken back.
+            wrong, without those that were taken back or stopped nothing.
         count: how many corrections these are. Several sightings may be one correction.
     """
 
@@ -74,9 +74,7 @@ class _Corrections:
         elif kind == "interruption":
             self._note_interruption(sighting, stopped_by)
         elif kind == "wrong":
-            self.sightings.append(sighting)
-            self.count += stopped_by is None
-            self._words[session] = sighting
+            self._words[session] = self._listed(sighting, stopped_by is not None)
         elif (
             kind == "goes_on" and stopped_by and stopped_by.event.kind == "interruption"
         ):
@@ -86,11 +84,10 @@ class _Corrections:
     def _note_refusal(self, sighting: Sighting) -> None:
         """Count a refusal. All refusals of one response count once."""
         response = sighting.event.response
-        self.sightings.append(sighting)
-        self.count += response not in self._responses
+        listed = self._listed(sighting, response in self._responses)
         if response:
             self._responses.add(response)
-        self._stopped_by[sighting.session] = sighting
+        self._stopped_by[sighting.session] = listed
 
     def _note_interruption(
         self, sighting: Sighting, stopped_by: Sighting | None
@@ -104,7 +101,6 @@ class _Corrections:
             sighting: the interruption.
             stopped_by: the stop before it since the session last called a tool; None without one.
         """
-        self.sightings.append(sighting)
         words = self._words.pop(sighting.session, None)
         if words is not None:
             self.sightings.remove(words)
@@ -112,9 +108,17 @@ class _Corrections:
         elif sighting.event.idle:
             return
 
-        if stopped_by is None or stopped_by.event.kind != "refusal":
-            self.count += 1
-            self._stopped_by[sighting.session] = sighting
+        joins = stopped_by is not None and stopped_by.event.kind == "refusal"
+        listed = self._listed(sighting, joins)
+        if not joins:
+            self._stopped_by[sighting.session] = listed
+
+    def _listed(self, sighting: Sighting, joins: bool) -> Sighting:
+        """Add a sighting, which counts unless it joins one before it, and return it."""
+        listed = sighting._replace(joins=joins)
+        self.sightings.append(listed)
+        self.count += not joins
+        return listed
 
 
 @dataclass

@@ -98,12 +98,14 @@ class SeenAt(NamedTuple):
         path: the transcript.
         line: the number of the line, from 1.
         kind: what was seen: the commit, a test run or a correction.
+        joins: whether it is one correction together with another one before it.
     """
 
     what: str
     path: Path
     line: int
     kind: Literal["commit", "tests", "correction"] = "commit"
+    joins: bool = False
 
 
 ClaimResult = Literal["confirmed", "no run", "last run failed"]

@@ -173,7 +173,10 @@ def test_corrections(
     session = made.session("s1")
     play(session, script)
     commit(made, session, 20, "work", 64)
-    assert observed(made)[1].corrections == CorrectionsSeen(*seen)
+    found = observed(made)[1]
+    assert found.corrections == CorrectionsSeen(*seen)
+    places = [place for place in found.seen if place.kind == "correction"]
+    assert sum(not place.joins for place in places) == seen[2]
 
 
 def test_what_another_session_does_meanwhile_changes_no_correction(
