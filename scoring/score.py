@@ -328,13 +328,16 @@ def _warn_of_what_is_not_seen(
         return
 
     if trunk.commit is None:
-        missing = f"no branch {trunk.name}, where rubric {rubric.version} looks for what landed"
-        remedy = f"--rubric {newest_version(EVIDENCE_ATTRIBUTED)}, or da-score init"
+        source = "TRUNK"
         of_remote = f"refs/remotes/origin/{trunk.name}"
         if evidence.git.repository.resolve_branch(of_remote):
-            names = shlex.join([trunk.name, f"origin/{trunk.name}"])
-            remedy = f"git branch {names}, {remedy}"
-        warn(f"{missing}: {remedy}")
+            source = f"origin/{trunk.name}"
+        warn(
+            f"there is no branch {trunk.name}, where rubric {rubric.version} looks for what landed,"
+            f" so no commit counts as landed: run 'git branch {shlex.join([trunk.name, source])}',"
+            f" or score with --rubric {newest_version(EVIDENCE_ATTRIBUTED)}, which finds the trunk"
+            " or takes --trunk ('da-score init' writes it into the settings)"
+        )
 
     numbers = claims_read_as_false(log_dir) if is_whole_log else []
     if numbers:

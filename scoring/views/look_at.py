@@ -253,7 +253,7 @@ def failed_runs(rows: WorkRows) -> list[tuple[WorkRow, str]]:
         if unit.state not in ("landed", "open"):
             why_not = STATE_WORDS.get(unit.state, unit.state)
         elif _passed_later(unit, passed_at):
-            why_not = "passed later in the session"
+            why_not = "with tests that passed later in the session"
         failed.append((row, why_not))
     return failed
 

@@ -44,7 +44,7 @@ _FIGURES = (
     "COST",
     "PER LANDED UNIT",
 )
-NO_WORK = "No work of agents is here: no entry and no session of this repository"
+NO_WORK = "No work of an agent is known here: no entry and no session of this repository was found"
 _BY = columns_of("BY", *map(numeric, _FIGURES))
 _BY_STATE = columns_of(
     "STATE",

@@ -3,6 +3,7 @@
 They work in any folder, take the beginning of an id, choose, and say a thing once.
 """
 
+import json
 import re
 import shutil
 from pathlib import Path
@@ -315,16 +316,26 @@ class TestRun:
         self, project: Path, da_score: DaScore, branch: str, rubric: str, missing: bool
     ) -> None:
         GitRepository(project).ask("branch", "-m", "master", branch)
-        advice = f"--rubric {newest_version('attributed')}, or da-score init"
-        problem = f"no branch master, where rubric {rubric} looks for what landed"
+        advice = f"or score with --rubric {newest_version('attributed')}, which finds the trunk or "
+        advice += "takes --trunk ('da-score init' writes it into the settings)\n"
+        problem = (
+            f"there is no branch master, where rubric {rubric} looks for what landed"
+        )
+        follows = "so no commit counts as landed"
         asked = ("run", "--no-write", "--rubric", rubric)
-        said = f"{problem}: {advice}"
-        assert da_score(*asked).err.count(said) == missing
+        said = f"{problem}, {follows}: run 'git branch master TRUNK', {advice}"
+        found = da_score(*asked)
+        assert found.err.count(said) == missing
+        landed = [
+            iteration["breakdown"][0]["sub_score"]
+            for iteration in json.loads(da_score(*asked, "--json").out)["iterations"]
+        ]
+        assert (max(landed) == 0) is missing
 
         repository = GitRepository(project)
         repository.ask("update-ref", "refs/remotes/origin/master", branch)
         command = "git branch master origin/master"
-        said = f"{problem}: {command}, {advice}"
+        said = f"{problem}, {follows}: run '{command}', {advice}"
         assert da_score(*asked).err.count(said) == missing
         if missing:
             assert repository.ask(*command.split()[1:]).returncode == 0

@@ -1618,8 +1618,12 @@ def test_without_a_log_and_an_agent_work_says_so(
     sha = repo.commit({"a.py": "x = 1\n"}, "By hand")
     monkeypatch.setenv("HOME", str(tmp_path))
     monkeypatch.chdir(repo.path)
-    assert da_score("work").out.startswith("No work of agents is here: ")
+    assert da_score("work").out.startswith("No work of an agent is known here: ")
     assert da_score("work", "--json").json["units"] == []
+    because = (
+        "no work was looked at, because no work of an agent is known here   Source: "
+    )
+    assert because in da_score("check", "--max-reverted", "0").out
     assert "no unit of work is called 'last'" in da_score("explain", "last").err
     assert da_score("explain", sha).out.startswith("No agent is known ")
     assert da_score("explain", sha, "--json").out == "null\n"
@@ -1627,7 +1631,7 @@ def test_without_a_log_and_an_agent_work_says_so(
     assert da_score("init", "--yes").status == 0
     found = da_score("work")
     assert (found.status, found.err) == (0, "")
-    assert found.out.startswith("No work of agents is here: ")
+    assert found.out.startswith("No work of an agent is known here: ")
     assert "no such file" in da_score("work", "--iter-log-dir", "logs").err
 
 

@@ -11,6 +11,11 @@ from helpers.harness_lines import cases
 from helpers.histories import DAY, TEXT, History, writes
 from helpers.repos import Repo
 
+from scoring.evidence.transcripts.observed_facts import Observed, TestsSeen
+from scoring.outcomes.unit import Unit
+from scoring.views.gates.work_gates import NO_FAILING_TESTS
+from scoring.views.work_rows import WorkRow
+
 Check = Callable[..., Outcome]
 
 
@@ -228,8 +233,25 @@ def test_a_failed_run_that_is_set_aside_is_counted_with_the_reason(
     check: Check,
 ) -> None:
     """The first unit of the two that failed was reverted."""
-    note = "note  2 of 3 units ended with a failed test run; set aside: 1 reverted\n"
-    assert note in check("--no-failing-tests").out
+    note = "note  2 of 3 units ended with a failed test run; set aside: 1 reverted: "
+    sha = r"\([0-9a-f]{12}\)"
+    found = check("--no-failing-tests").out
+    assert re.search(rf"^{note}Step 1 {sha} by [0-9a-f]{{12}}$", found, re.M)
+
+
+def test_at_most_three_units_are_named_for_each_reason() -> None:
+    failed = Observed(tests=TestsSeen(last_passed=False))
+    rows = []
+    for number in range(5):
+        unit = Unit(f"u{number}", "commit", subject=f"Step {number}", observed=[failed])
+        unit.state = "landed" if number else "lost"
+        unit.passed_later = number > 0
+        rows.append(WorkRow(unit, None, {"taken_back": None}))
+    (note,) = NO_FAILING_TESTS.work_notes(True, rows)
+    assert note == (
+        "5 of 5 units ended with a failed test run; set aside: 1 lost: Step 0; 4 with tests that "
+        "passed later in the session: Step 1, Step 2, Step 3 and 1 more"
+    )
 
 
 def test_gates_on_work_alone_have_no_notes_on_scores(
@@ -398,7 +420,7 @@ def test_the_same_tests_that_pass_after_the_commit_set_a_failed_run_aside(
     options = ("--repo-dir", str(made.repo), "--no-cache")
     found = da_score("check", "--no-failing-tests", *options)
     assert found.status == (0 if is_set_aside else 3)
-    note = "set aside: 1 passed later in the session"
+    note = "set aside: 1 with tests that passed later in the session: Step ("
     assert (note in found.out) is is_set_aside
 
 

@@ -1,11 +1,11 @@
 """Gates on what became of the work: reverted, taken back, lost, and with tests that failed."""
 
-from collections import Counter
 from functools import partial
 from typing import NamedTuple
 
 from scoring.errors import OptionError
 from scoring.examine import LogView
+from scoring.grouping import lists_by_key
 from scoring.text import and_more, counted, printable, short
 from scoring.views.amounts import DECIDED, cost_text
 from scoring.views.look_at import failed_runs, failing_tests
@@ -17,7 +17,7 @@ _MOST_NAMED = 3  # units in one reason
 _ON_WORK = Gate(
     options=(),
     looks_at=lambda _, __: False,
-    nothing_found="there is no work of an agent here",
+    nothing_found="no work of an agent is known here",
     forbids=True,
 )
 """The common part of the gates on the work, which look at no iteration."""
@@ -156,7 +156,7 @@ MAX_LOST_COST = _at_most(
 
 
 def _failed_runs_aside(_: bool, rows: WorkRows) -> Reasons:
-    """Yield how many last test runs failed and do not count, or that none is known."""
+    """Yield whose last test runs failed and do not count, and why, or that none is known."""
     if rows and all(row.unit.last_passed is None for row in rows):
         yield (
             "no transcript that is here shows how a test run of this work ended, so there was "
@@ -165,11 +165,14 @@ def _failed_runs_aside(_: bool, rows: WorkRows) -> Reasons:
         )
 
     failed = failed_runs(rows)
-    aside = Counter(why_not for _, why_not in failed if why_not)
+    aside = lists_by_key((why_not, row) for row, why_not in failed if why_not)
     if aside:
-        why = ", ".join(f"{count} {why_not}" for why_not, count in aside.items())
-        units = counted(len(rows), "unit")
-        yield f"{len(failed)} of {units} ended with a failed test run; set aside: {why}"
+        why = "; ".join(
+            f"{len(units)} {why_not}: {_units(units)}"
+            for why_not, units in aside.items()
+        )
+        units_here = counted(len(rows), "unit")
+        yield f"{len(failed)} of {units_here} ended with a failed test run; set aside: {why}"
 
 
 def _failing_tests(_: bool, rows: WorkRows) -> Reasons:
