@@ -10,7 +10,7 @@ from pathlib import Path
 import click
 from msgspec.structs import replace
 
-from scoring.errors import DaScoreError
+from scoring.errors import DaScoreError, OptionError
 from scoring.evidence.rules import rules_of
 from scoring.frozen import PlainData
 from scoring.grouping import lists_by_key
@@ -40,8 +40,6 @@ from .reading import (
     settings_without_effect,
 )
 
-_ALL_BUT_LOG = [name for name in SCORING_OPTIONS if name != "iter-log-dir"]
-
 _ABSENT_COLUMNS = (
     Column("ABSENT SIGNAL", width=20),
     Column("ITERATIONS", width=10),
@@ -51,7 +49,7 @@ _ABSENT_COLUMNS = (
 
 @click.command
 @ROOTS
-@shared_options(*_ALL_BUT_LOG)
+@shared_options(*SCORING_OPTIONS)
 @valued("--from-file", "LIST", "Read roots from a file, one on each line.", type=PATH)
 @flag("--dry-run", "Say what would be scored and why, and write nothing.")
 @flag("--force", "Score what is up to date too.")
@@ -75,10 +73,10 @@ def command(
 ) -> None:
     """Score what is missing or out of date in one log or many.
 
-    A ROOT is a repository, a folder of repositories, or a log directory; by default it is the
-    current directory. Scores iterations without a sidecar, with one of another rubric, and with
-    one from inputs that changed. Skips what is up to date, continues after a broken log, and can be
-    interrupted and started again. Exits with 1 when a log failed.
+    A ROOT is a repository, a folder of repositories, or a log directory; by default it is what
+    --iter-log-dir names, or the current directory. Scores iterations without a sidecar, with one of
+    another rubric, and with one from inputs that changed. Skips what is up to date, continues after
+    a broken log, and can be interrupted and started again. Exits with 1 when a log failed.
 
     Example:  da-score backfill . --dry-run
     """
@@ -88,7 +86,14 @@ def command(
     all_roots = list(roots)
     if from_file:
         all_roots += roots_from_file(from_file)
-    logs = find_logs(all_roots or [settings.repo_dir])
+    if options["iter-log-dir"] is None:
+        logs = find_logs(all_roots or [settings.repo_dir])
+    elif all_roots:
+        raise OptionError(
+            "--iter-log-dir names one log, and ROOT or --from-file name others: give one of them"
+        )
+    else:
+        logs = [FoundLog(settings.iter_log_dir, settings.repo_dir)]
 
     processes = min(at_once or os.cpu_count() or 1, len(logs))
     plan = BackfillPlan(

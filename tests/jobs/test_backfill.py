@@ -14,7 +14,7 @@ from typing import Any
 
 import msgspec
 import pytest
-from helpers.commands import COMMAND, DaScore, lines_of, terminal
+from helpers.commands import COMMAND, DaScore, lines_of, one_line, terminal
 from helpers.litter import dead_process, litter
 from helpers.privileges import no_privileges
 from helpers.projects import CLAUDE_SESSION as CLAUDE
@@ -399,6 +399,27 @@ class TestDryRun:
         before = tree(tmp_path)
         assert da_score("backfill", tmp_path / "src", "--dry-run", *options).status == 0
         assert tree(tmp_path) == before
+
+
+class TestNamedLog:
+    def test_is_the_only_one(self, project: Project, da_score: DaScore) -> None:
+        """Elsewhere, beside other logs."""
+        asked = ("backfill", "--iter-log-dir", project.log, "--json")
+        logs = da_score(*asked, "--repo-dir", project.repo).json["logs"]
+        assert [(log["iter_log_dir"], len(log["scored"])) for log in logs] == [
+            (str(project.log), len(ALL))
+        ]
+
+    @pytest.mark.parametrize("by_file", [False, True])
+    def test_is_not_one_of_many(
+        self, project: Project, da_score: DaScore, tmp_path: Path, by_file: bool
+    ) -> None:
+        (tmp_path / "roots").write_text(f"{project.repo}\n")
+        others = ("--from-file", tmp_path / "roots") if by_file else (project.repo,)
+        found = da_score("backfill", "--iter-log-dir", project.log, *others)
+        said = "--iter-log-dir names one log, and ROOT or --from-file name others"
+        assert (found.status, said in one_line(found)) == (2, True)
+        assert not project.sidecar(3).exists()
 
 
 class TestChoice:
