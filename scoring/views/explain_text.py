@@ -15,7 +15,7 @@ from scoring.text import counted, cut, short, some_of
 from .amounts import spending_lines, written_text
 from .explain import WORTH_SAYING, Explanation
 from .landing_text import named_commit
-from .outcome_pages import outcome_text
+from .outcome_pages import later_commits, outcome_text
 from .session_pages import score_text
 from .table import Line, Lines, Page
 
@@ -52,8 +52,11 @@ def explanation_page(
         *claim_lines(examined.facts),
     ]
     yield from _listed("What was claimed, and what was observed", claims)
-    if examined.facts.observed:
-        yield from commands_to_read([examined.facts.observed])
+    observed = examined.facts.observed
+    yield from commands_to_read(
+        [observed] if observed else [],
+        later_commits(examined.outcome, examined.facts.landing),
+    )
 
 
 def _listed(title: str, texts: Iterable[str]) -> Lines:
@@ -303,9 +306,9 @@ def _session_lines(facts: IterationFacts, observed: Observed) -> Lines:
 def lines_found(observed: Observed) -> Lines:
     """Yield where lines of work are, by transcript."""
     for lines in observed.lines[:_MOST_LISTED]:
-        which = f"line {lines.first}"
+        which = f"transcript line {lines.first}"
         if lines.total > 1:
-            which = f"lines {lines.first} to {lines.last}"
+            which = f"transcript lines {lines.first} to {lines.last}"
         if lines.total <= lines.last - lines.first:
             which = f"{lines.total} of the {which}"
         yield f"{which} of {lines.path}"
@@ -321,8 +324,13 @@ def sightings(observed: Observed) -> Lines:
     yield from seen_texts(observed.seen)
 
 
-def commands_to_read(observed: Iterable[Observed]) -> Page:
-    """Yield commands that print what was seen and claimed, or else all lines of the work."""
+def commands_to_read(observed: Iterable[Observed], commits: Iterable[str]) -> Page:
+    """Yield commands that print what was seen and claimed, or else all lines of the work.
+
+    Args:
+        observed: what was seen of the work.
+        commits: the commits that undid or fixed it, which commands print too.
+    """
     spots = []
     ranges = []
     for each in observed:
@@ -334,11 +342,18 @@ def commands_to_read(observed: Iterable[Observed]) -> Page:
             ranges.append((lines.path, lines.first, lines.last))
 
     commands = [command_to_show(*place) for place in sorted(set(spots or ranges))]
-    if any(commands):
+    yield from _pasted("To read these lines", filter(None, commands))
+    shown = [f"git show {commit}" for commit in commits]
+    yield from _pasted("To read what undid or fixed the work", shown)
+
+
+def _pasted(title: str, commands: Iterable[str]) -> Page:
+    """Yield commands under a title, or nothing without commands."""
+    lines = [Line(f"  {command}", pasted=True) for command in commands]
+    if lines:
         yield ""
-        yield "To read these lines"
-        for command in filter(None, commands):
-            yield Line(f"  {command}", pasted=True)
+        yield title
+        yield from lines
 
 
 def _work_parts(observed: Observed) -> Lines:

@@ -173,6 +173,26 @@ def outcome_text(
     return f"{'. '.join(sentences)}. {verdict}"
 
 
+def later_commits(outcome: Outcome | None, landing: Landing | None) -> list[str]:
+    """Return the abbreviated SHAs of the commits that undid or fixed work, each once.
+
+    Args:
+        outcome: what became of the work within the horizon; None where that is not known.
+        landing: whether the work landed and stayed; None where that is not known.
+    """
+    commits: list[str | None] = []
+    if landing:
+        commits += [landing.reverted_by, landing.taken_back_by]
+    if outcome:
+        if outcome.taken_back:
+            commits.append(outcome.taken_back.by)
+        else:
+            commits += outcome.fixed_in[:_MOST_FIXES]
+        if outcome.partly_reverted:
+            commits.append(outcome.partly_reverted.by)
+    return list(dict.fromkeys(short(commit) for commit in commits if commit))
+
+
 def _sentence(text: str) -> str:
     return text[0].upper() + text[1:]
 

@@ -15,7 +15,7 @@ from .amounts import cost_text, duration_text, written_text
 from .explain_text import claims_in_words, commands_to_read, lines_found, sightings
 from .landing_text import named_commit, unit_text
 from .look_at import Reason, is_commit
-from .outcome_pages import outcome_text
+from .outcome_pages import later_commits, outcome_text
 from .table import Line, Lines, Page
 from .work_rows import WorkRow
 
@@ -70,7 +70,7 @@ def unit_page(
     if unit.commit:
         no_score += f"; da-score log entry new --commit {short(unit.commit)} adds one"
     yield f"{no_score}."
-    yield from commands_to_read(opened)
+    yield from commands_to_read(opened, later_commits(unit.outcome, unit.landing))
 
 
 def _session_lines(row: WorkRow, opened: Sequence[Observed]) -> Lines:
@@ -104,11 +104,11 @@ def _session_lines(row: WorkRow, opened: Sequence[Observed]) -> Lines:
             yield f"  {text}"
 
     worked = duration_text((unit.minutes or 0) * 60)
-    used = [cost_text(row.cost), f"{worked} without pauses"]
-    if unit.lines_written is not None:
-        used.append(f"{counted(unit.lines_written, 'line')} written")
     least = "at least " if unit.missing_sessions else ""
-    yield f"It took {least}{', '.join(used)}."
+    took = f"It took {least}{cost_text(row.cost)}, {worked} without pauses"
+    if unit.lines_written is not None:
+        took += f", and its edits added {least}{counted(unit.lines_written, 'line')}"
+    yield f"{took}."
 
 
 def of_no_unit(repository: GitRepository, sha: str) -> str:

@@ -323,7 +323,7 @@ class TestExplanation:
             "  transcript lines found by commit: a session made the commit\n  session mine\n"
             in shown
         )
-        assert f"  lines 1 to 7 of {path}\n" in shown
+        assert f"  transcript lines 1 to 7 of {path}\n" in shown
         assert f"  interrupted by the user at {path}:5\n" in shown
 
     def test_names_the_lines_that_votes_come_from(
@@ -482,9 +482,12 @@ class TestWords:
     @cases(
         "total, words",
         {
-            "one": ((9, 9, 1), "line 9 of t.jsonl"),
-            "all of them": ((3, 9, 7), "lines 3 to 9 of t.jsonl"),
-            "some of them": ((3, 9, 5), "5 of the lines 3 to 9 of t.jsonl"),
+            "one": ((9, 9, 1), "transcript line 9 of t.jsonl"),
+            "all of them": ((3, 9, 7), "transcript lines 3 to 9 of t.jsonl"),
+            "some of them": (
+                (3, 9, 5),
+                "5 of the transcript lines 3 to 9 of t.jsonl",
+            ),
         },
     )
     def test_of_lines_by_their_numbers(

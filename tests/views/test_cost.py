@@ -269,7 +269,7 @@ def test_without_a_log_explain_says_what_to_look_at(
         n for n, line in enumerate(by_hand) if line.startswith("It has no score")
     )
     assert re.fullmatch(
-        r"It took .*, \d+ (s|min) without pauses, \d+ lines written\.",
+        r"It took .*, \d+ (s|min) without pauses, and its edits added \d+ lines\.",
         by_hand[last - 1],
     )
 

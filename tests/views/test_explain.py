@@ -25,9 +25,9 @@ from scoring.log.selection import Selection
 from scoring.outcomes.outcome import Outcome
 from scoring.sidecars.meaning import NOT_MEASURED
 from scoring.views.explain import Explanation, explain
-from scoring.views.explain_text import explanation_page
+from scoring.views.explain_text import commands_to_read, explanation_page
 from scoring.views.landing_text import undone_text
-from scoring.views.outcome_pages import outcome_text
+from scoring.views.outcome_pages import later_commits, outcome_text
 from scoring.views.table import pipe_text
 
 LOG = Path(".agents/active/iteration-log")
@@ -109,6 +109,21 @@ class TestOutcomeInWords:
         assert f"5 of them in what is called a fix: {text}" in outcome_text(
             became, None, 14
         )
+
+    def test_has_a_command_for_each_commit_that_undid_or_fixed_the_work(self) -> None:
+        landing = Landing("attributed", self.TRUNK, sha="c" * 40, found_by=ANCESTOR)
+        assert later_commits(outcome(), landing) == []
+        fixed = outcome(fixed_in=tuple(letter * 40 for letter in "abde"))
+        assert later_commits(fixed, landing) == ["a" * 12, "b" * 12, "d" * 12]
+
+        taken = TakenBack("b" * 40, 71, 74, 86_400, said=False, subject="Tidy up")
+        undone = outcome(taken_back=taken, fixed_in=("a" * 40,))
+        reverted = structs.replace(landing, reverted_by="b" * 40)
+        assert later_commits(undone, reverted) == ["b" * 12]
+        assert pipe_text(commands_to_read([], ["b" * 12])) == (
+            "\nTo read what undid or fixed the work\n  git show bbbbbbbbbbbb\n"
+        )
+        assert pipe_text(commands_to_read([], [])) == ""
 
     def test_is_not_too_young_where_it_was_reverted_already(self) -> None:
         young = outcome(status="too_young")

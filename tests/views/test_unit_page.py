@@ -81,7 +81,7 @@ def test_shows_the_command_and_the_line_of_the_last_test_run(
     its_run = f"\nIts last test run failed: {made.runs[kind]}.\n"
     assert (its_run in page) is (failed and kind != "talk")  # talk is no work
     assert "Look at" not in page  # work does not list it, since no run passed before
-    assert re.search(r"\n  lines 1 to \d+ of \S+\.jsonl\n", page)
+    assert re.search(r"\n  transcript lines 1 to \d+ of \S+\.jsonl\n", page)
     assert f"({made.units[kind]})\n" in page.partition("\n")[0] + "\n"
 
 
