@@ -1,36 +1,24 @@
 """Which sessions wrote no line of a commit that another one wrote: docs/EVIDENCE.md."""
 
-import posixpath
 from bisect import bisect_right
 from collections.abc import Mapping, Sequence
-from operator import attrgetter
-from typing import NamedTuple
 
 from scoring.evidence.git.patches import FileLine
-from scoring.evidence.transcripts.edits import WrittenFile
-from scoring.evidence.transcripts.events import LinesWritten
 from scoring.evidence.transcripts.facts import NS_MAX
-from scoring.grouping import lists_by_key
-from scoring.text import composed
 
 from .iteration_shares import Share
 from .session_trees import A_SECOND, SessionPart, Tree
 from .written import (
     LEAST_LINES,
     SAME_PATCH,
+    LineChange,
     LinesAdded,
     WrittenLines,
+    changes_by_name,
+    changes_of,
     least_share,
     lines_left_by_file,
 )
-
-
-class _Change(NamedTuple):
-    """What a line of a tree, by its position, changed in a file: the hashes of lines."""
-
-    position: int
-    file: WrittenFile
-    hashes: Sequence[int]
 
 
 class CommitWriters:
@@ -45,7 +33,7 @@ class CommitWriters:
         }
         added = lines_added(set(sha_of.values()))
         self._added = {index: added.get(sha, {}) for index, sha in sha_of.items()}
-        self._changes: dict[Tree, dict[str, list[_Change]]] = {}
+        self._changes: dict[Tree, dict[str, list[LineChange]]] = {}
         self._writers: dict[int, list[Tree]] = {}
 
     def wrote_other_lines(self, share: Share, part: SessionPart) -> bool:
@@ -88,30 +76,12 @@ class CommitWriters:
         self, part: SessionPart, added: Mapping[FileLine, int]
     ) -> WrittenLines:
         """Return the lines in files of a commit that a part wrote and left there."""
-        last_parts = {composed(posixpath.basename(name)) for name, _ in added}
-        changes = self._changes_in(part.tree)
+        tree = part.tree
+        if tree not in self._changes:
+            self._changes[tree] = changes_by_name(tree.sessions)
+        changes = changes_of(self._changes[tree], (name for name, _ in added))
         return lines_left_by_file(
             (change.file, change.hashes)
-            for last_part in last_parts
-            for change in changes.get(last_part, ())
-            if part.start <= change.position < part.end
+            for change in changes
+            if part.start <= tree.position(change.time, change.line) < part.end
         )
-
-    def _changes_in(self, tree: Tree) -> dict[str, list[_Change]]:
-        """Return what the lines of a tree changed in files, by the last part of their paths.
-
-        The changes are in order of position. Copies count once.
-        """
-        if tree not in self._changes:
-            changes: dict[tuple[int, str], _Change] = {}
-            for file in tree.files:
-                for index, event in file.located(LinesWritten):
-                    position = tree.position(file.times[index], file.ids[index])
-                    change = _Change(position, file.written_file(event), event.hashes)
-                    changes[file.ids[index], change.file.path] = change
-            by_position = sorted(changes.values(), key=attrgetter("position"))
-            self._changes[tree] = lists_by_key(
-                (composed(posixpath.basename(change.file.path)), change)
-                for change in by_position
-            )
-        return self._changes[tree]

@@ -8,7 +8,6 @@ from array import array
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import chain
-from operator import attrgetter
 from typing import NamedTuple
 
 from scoring.evidence.git.authorship import AttributedHistory
@@ -37,6 +36,8 @@ from .written import (
     LEAST_LINES,
     SAME_PATCH,
     WrittenLines,
+    changes_by_name,
+    changes_of,
     least_share,
     lines_left_by_file,
     possible_names,
@@ -342,7 +343,7 @@ def _calls_that_made(
     ends = [(call, commit) for commit in candidates for call in commit.calls]
     ends.sort(key=lambda end: end[0].time)
     names = {name for commit in candidates for name, _ in commit.added}
-    changes = _changes_by_time(session, names)
+    changes = changes_of(changes_by_name([session]), names)
     files_of = _files_by_name((change.file for change in changes), names)
     # a checkpoint's session may have worked in another clone
     is_recorded = any(file.checkpoint for file in session.files)
@@ -353,7 +354,8 @@ def _calls_that_made(
     for call, commit in ends:
         while change_count < len(changes) and changes[change_count].time <= call.time:
             change = changes[change_count]
-            apply_change(left.setdefault(change.file, Counter()), change.hashes)
+            lines = [line for line in change.hashes if not is_word(line)]
+            apply_change(left.setdefault(change.file, Counter()), lines)
             change_count += 1
 
         if commit.sha not in call_of:
@@ -367,33 +369,6 @@ def _calls_that_made(
             if (least_share(commit.added, [written]) or 0) >= SAME_PATCH:
                 call_of[commit.sha] = call
     return call_of
-
-
-class _Change(NamedTuple):
-    """What a session changed in a file.
-
-    Attributes:
-        time: when, in nanoseconds since 1970.
-        file: the file.
-        hashes: the lines, as of ``lines_added``: below 0 for a line that goes.
-    """
-
-    time: int
-    file: WrittenFile
-    hashes: Sequence[int]
-
-
-def _changes_by_time(session: Session, names: Iterable[str]) -> list[_Change]:
-    """Return what a session changed in files with the last part of one of some names, by time."""
-    last_parts = {composed(posixpath.basename(name)) for name in names}
-    changes: dict[tuple[int, int], _Change] = {}
-    for file, index, event in session.events(LinesWritten):
-        written_file = file.written_file(event)
-        if composed(posixpath.basename(written_file.path)) in last_parts:
-            hashes = [line for line in event.hashes if not is_word(line)]
-            change = _Change(file.times[index], written_file, hashes)
-            changes[file.ids[index], event.path] = change
-    return sorted(changes.values(), key=attrgetter("time"))
 
 
 def _files_by_name(

@@ -6,6 +6,8 @@ from array import array
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import chain
+from operator import attrgetter
 from typing import NamedTuple, TypeAlias
 
 from scoring.evidence.git.patches import FileLine, line_hashes
@@ -17,7 +19,7 @@ from scoring.evidence.transcripts.edits import (
     word_hashes,
 )
 from scoring.evidence.transcripts.events import LinesWritten
-from scoring.evidence.transcripts.streams import File
+from scoring.evidence.transcripts.streams import File, Session
 from scoring.grouping import lists_by_key
 from scoring.text import composed
 
@@ -68,6 +70,49 @@ def written_lines(
     return {
         part: lines_left_by_file(of_part, words) for part, of_part in changes.items()
     }
+
+
+class LineChange(NamedTuple):
+    """What a line of a transcript changed in a file.
+
+    Attributes:
+        time: when the line was written, in nanoseconds since 1970.
+        line: the number of the line among all lines.
+        file: the file.
+        hashes: the lines that changed, as of ``lines_added``: below 0 for a line that goes.
+    """
+
+    time: int
+    line: int
+    file: WrittenFile
+    hashes: Sequence[int]
+
+
+def changes_by_name(sessions: Iterable[Session]) -> dict[str, list[LineChange]]:
+    """Return what sessions changed in files, by the last part of the paths of the files.
+
+    Of copies of a line the first one counts.
+    """
+    changes: dict[str, list[LineChange]] = {}
+    first_with: dict[int, File] = {}
+    for session in sessions:
+        for file, index, event in session.events(LinesWritten):
+            line = file.ids[index]
+            if first_with.setdefault(line, file) is file:
+                written_file = file.written_file(event)
+                change = LineChange(file.times[index], line, written_file, event.hashes)
+                last_part = composed(posixpath.basename(written_file.path))
+                changes.setdefault(last_part, []).append(change)
+    return changes
+
+
+def changes_of(
+    changes: Mapping[str, Iterable[LineChange]], names: Iterable[str]
+) -> list[LineChange]:
+    """Return, by time, those of :func:`changes_by_name` that may be of files with some names."""
+    last_parts = {composed(posixpath.basename(name)) for name in names}
+    of_names = chain.from_iterable(changes.get(part, ()) for part in last_parts)
+    return sorted(of_names, key=attrgetter("time"))
 
 
 def lines_left_by_file(

@@ -21,7 +21,8 @@ from helpers.harness_lines import (
 )
 from helpers.histories import History
 
-from scoring.evidence.attribution.written import least_share
+from scoring.evidence.attribution.attributed import AttributedScan
+from scoring.evidence.attribution.written import changes_by_name, least_share
 from scoring.evidence.commands.testruns import TestTools as Tools
 from scoring.evidence.git.patches import line_hashes
 from scoring.evidence.harnesses.lines import Lines
@@ -35,6 +36,7 @@ from scoring.evidence.transcripts.edits import (
     word_hashes,
 )
 from scoring.evidence.transcripts.events import LinesWritten
+from scoring.evidence.transcripts.facts import TranscriptPlaces
 
 OLD, NEW, MORE = "print(one)", "print(two)", "print(three)"
 
@@ -341,3 +343,20 @@ def test_explain_says_how_much_agents_wrote_at_least(
         share = "all"
     said = f"agents wrote {share} of the lines that its commit adds"
     assert (said in da_score(*arguments).out) is bool(by_agents)
+
+
+def test_what_a_copy_of_a_line_changed_counts_once(tmp_path: Path) -> None:
+    """The copy is of the end of the session, so that its file numbers paths otherwise."""
+    made = History(tmp_path)
+    session = made.session("s1")
+    session.edit(9, 1, "src/b.py")
+    session.edit(10, 2, "src/a.py")
+    made.checkpoint(1, ({"session": "s1"}, session.lines[2:]))
+    made.write()
+    places = TranscriptPlaces(made.repo, (made.home,))
+    with AttributedScan(places) as scan:
+        changes = changes_by_name(scan.read().sessions.values())
+    assert {name: len(changed) for name, changed in changes.items()} == {
+        "a.py": 1,
+        "b.py": 1,
+    }
