@@ -44,7 +44,7 @@ def _totals(verdict: Verdict) -> Iterator[str]:
     """
     work_fails = any(failure.whole == THE_WORK for failure in verdict.whole)
     if work_fails:
-        yield "the gates on work do not hold"
+        yield "not all gates on work hold"
         yield verdict.looked_at
 
     failed = sum(bool(iteration.failures) for iteration in verdict.iterations)

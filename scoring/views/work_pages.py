@@ -205,9 +205,10 @@ def _cost_lines(work: WorkGroup) -> Lines:
     to_nothing = work.summary["came_to_nothing"]
     if to_nothing["units"]:
         were = counted(to_nothing["units"], "unit was", "units were")
-        ends = " or ".join(
+        *before, last = [
             STATE_WORDS[state] for state in CAME_TO_NOTHING if to_nothing[state]
-        )
+        ]
+        ends = f"{', '.join(before)} or {last}" if before else last
         text = f"{were} {ends}: {_cost_or_unknown(to_nothing['cost'])}"
         if to_nothing["without_cost"] and to_nothing["cost"] is not None:
             text += f" (the cost of {to_nothing['without_cost']} of them is not known)"

@@ -44,7 +44,7 @@ def test_the_example_adds_up_and_is_that_of_the_picture() -> None:
     assert total == sum(states)
     assert landed < 0.8 * total
     to_nothing = reverted + taken_back + states[4]
-    assert f"\n{to_nothing} units were lost or reverted or taken back: " in README
+    assert f"\n{to_nothing} units were lost, reverted or taken back: " in README
     for page in (README, GUIDE):
         assert f": {landed} of {total} units" in page
 

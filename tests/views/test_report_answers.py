@@ -409,6 +409,24 @@ def test_every_page_says_that_work_taken_back_counts_as_fixed_or_undone(
     assert f">{FIXED_LATER.capitalize()}, of those old enough</th>" in report
 
 
+@pytest.mark.parametrize(
+    ("states", "said"),
+    [
+        (["lost"], "1 unit was lost: "),
+        (["lost", "reverted"], "2 units were lost or reverted: "),
+        (
+            ["lost", "reverted", "taken_back"],
+            "3 units were lost, reverted or taken back: ",
+        ),
+    ],
+)
+def test_what_came_to_nothing_is_said_in_one_list(
+    states: list[State], said: str
+) -> None:
+    lines = map(str, became_page([piece(state, cost=1.0) for state in states], 14))
+    assert any(line.startswith(said) for line in lines)
+
+
 def test_what_is_not_judged_yet_is_said_in_the_same_words() -> None:
     work = [piece("landed")]
     found = made(horizon_days=14)

@@ -270,13 +270,13 @@ def test_the_last_line_says_what_was_looked_at(
     """Work is read with transcripts under every rubric, and is not the log."""
     *_, last = check("--no-failing-tests").out.splitlines()
     assert last.startswith(
-        "check failed: the gates on work do not hold, 3 units of work looked at, "
+        "check failed: not all gates on work hold, 3 units of work looked at, "
         "2 with a test run   Source: "
     )
 
     *_, last = check("--no-failing-tests", "--min-score", "0.1").out.splitlines()
     assert last.startswith(
-        "check failed: the gates on work do not hold, 3 units of work looked at, "
+        "check failed: not all gates on work hold, 3 units of work looked at, "
         "2 with a test run, the gates on entries hold for 2 of 2 iterations, mean score "
     )
 
