@@ -14,7 +14,8 @@ from scoring.errors import DaScoreError, OptionError
 from scoring.evidence.rules import rules_of
 from scoring.frozen import PlainData
 from scoring.grouping import lists_by_key
-from scoring.jobs.backfill import BackfillPlan, LogReport, backfill_logs
+from scoring.jobs.backfill import BackfillPlan, LogReport
+from scoring.jobs.backfill_many import backfill_logs
 from scoring.log.find import FoundLog, find_logs, roots_from_file
 from scoring.log.selection import first_day
 from scoring.text import printable, spans

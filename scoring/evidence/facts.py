@@ -252,9 +252,8 @@ class Evidence(EntryEvidence):
         Call this after :meth:`AnswerStore.watch`.
         """
         # What sessions wrote to an artifact depends on links anywhere in the repository.
-        depends_on_links = self.sources.rules.as_observed and any(
-            map(trim, record.artifacts)
-        )
+        has_lines = answers.observed is not None and answers.observed.method is not None
+        depends_on_links = has_lines and any(map(trim, record.artifacts))
         has_failed = self.git.repository.time.has_failed
         if self.store and not depends_on_links and not has_failed:
             self.store.put(record.iteration, answers)

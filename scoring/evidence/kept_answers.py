@@ -71,19 +71,19 @@ class Answers(Frozen):
 
 
 class Watched(Frozen):
-    """What the answers about a log are read from. All are paths.
+    """What the answers about a log, or others, are read from. All are paths.
 
     Attributes:
-        log: the folder of the entries.
-        repository: the git directory that all work trees of the repository share.
+        log: the folder of the entries, of which sidecars do not matter; "": none.
+        repository: the git directory that all work trees of the repository share; "": none.
         folders: the folders of transcripts and the one of the plans, with all that is below.
         places: the folders that transcripts name. Of these only what they lead to, and in which
             repository it is, matters.
         files: further files.
     """
 
-    log: str
-    repository: str
+    log: str = ""
+    repository: str = ""
     folders: frozenset[str] = frozenset()
     places: frozenset[str] = frozenset()
     files: frozenset[str] = frozenset()
@@ -121,7 +121,7 @@ class Watched(Frozen):
                 ):
                     return None
                 digest.update(os.fsencode(f"{name}\0{_mark(status)}\0"))
-        except OSError:
+        except (OSError, ValueError):  # the latter where no path can be so called
             return None
         return digest.digest()
 

@@ -2,10 +2,9 @@
 
 import datetime
 import os
-import signal
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -14,8 +13,11 @@ from msgspec.structs import replace
 
 from rubric import Rubric
 from scoring.errors import DaScoreError, LogError, silent
-from scoring.evidence.facts import IterationFacts
+from scoring.evidence.facts import Evidence, IterationFacts
+from scoring.evidence.kept_answers import AnswerStore, Watched
 from scoring.evidence.rules import Options, Sources, options_of, rules_of
+from scoring.frozen import Frozen
+from scoring.log.model import IterationRecord
 from scoring.log.selection import day_or_none
 from scoring.log.settings import Settings
 from scoring.score import score_iterations
@@ -24,7 +26,7 @@ from scoring.sessions import session_score
 from scoring.sidecars.lost_evidence import in_words
 from scoring.sidecars.provenance import changed_between
 from scoring.sidecars.scores import PersistedScore
-from scoring.sidecars.stamp import Stamp, Stamps, stamps_of_log
+from scoring.sidecars.stamp import Stamp, Stamps, digest_of, stamps_of_log
 from scoring.sidecars.writing import (
     SidecarComparison,
     compare_with_sidecar,
@@ -32,7 +34,7 @@ from scoring.sidecars.writing import (
     write_session,
 )
 from scoring.temporary import remove_stale_files
-from scoring.worker_processes import end_with_parent
+from scoring.text import trim
 
 from .close_task import iterations_by_session
 
@@ -111,7 +113,7 @@ class LogReport:
     passed_over: int = 0
     kept: dict[int, list[str]] = field(default_factory=dict)
     git_changed: list[int] = field(default_factory=list)
-    absent: Counter[tuple[str, str]] = field(default_factory=Counter)
+    absent: dict[tuple[str, str], int] = field(default_factory=Counter)
     warnings: list[str] = field(default_factory=list)
     broken: list[str] = field(default_factory=list)
     seconds: float = 0.0
@@ -131,8 +133,24 @@ class LogReport:
         return data
 
 
+class _NothingToDo(Frozen):
+    """The report on a log in which nothing was to be done.
+
+    Attributes:
+        report: the report.
+        watched: what it was read from beside what git and transcripts said.
+        state: the state of that.
+    """
+
+    report: LogReport
+    watched: Watched
+    state: bytes
+
+
 def backfill_log(plan: BackfillPlan, take: TakeResult = silent) -> LogReport:
     """Bring one log up to date.
+
+    Where nothing was to be done, and nothing has changed since, no iteration is scored.
 
     Args:
         plan: the log, and what to do.
@@ -145,7 +163,20 @@ def backfill_log(plan: BackfillPlan, take: TakeResult = silent) -> LogReport:
     start = time.monotonic()
 
     try:
-        _bring_up_to_date(plan, report, take)
+        sources = _sources_of(plan, report)
+        with AnswerStore(sources, report.iter_log_dir) as store:
+            name = f"backfill {digest_of(repr(plan[1:]).encode())}"
+            kept = None
+            if take is silent and not plan.force:
+                kept = store.get_all([name], _NothingToDo)
+
+            if kept and kept[0].watched.state() == kept[0].state:
+                report = kept[0].report
+                report.iter_log_dir = plan.settings.iter_log_dir  # as it is called now
+            else:
+                found = _bring_up_to_date(plan, sources, report, take)
+                if found:
+                    store.put_other(name, found)
     except DaScoreError as e:
         report.error = str(e)
         if isinstance(e, LogError):
@@ -155,22 +186,33 @@ def backfill_log(plan: BackfillPlan, take: TakeResult = silent) -> LogReport:
     return report
 
 
-def _bring_up_to_date(plan: BackfillPlan, report: LogReport, take: TakeResult) -> None:
-    """Bring one log up to date, and note in a report what was done.
-
-    Raises:
-        DaScoreError: the log could not be brought up to date.
-    """
-    log = report.iter_log_dir
-    rubric = plan.rubric
+def _sources_of(plan: BackfillPlan, report: LogReport) -> Sources:
+    """Return where the evidence of a log comes from. The report takes the warnings."""
     settings = plan.settings
     options: Options = {
         **options_of(settings),
         "warn": report.warnings.append,
         "keep": plan.keeps_cache or not plan.dry_run,
     }
-    rules = rules_of(rubric)
-    sources = Sources.under(rules, settings.repo_dir, settings.transcript_dirs, options)
+    rules = rules_of(plan.rubric)
+    return Sources.under(rules, settings.repo_dir, settings.transcript_dirs, options)
+
+
+def _bring_up_to_date(
+    plan: BackfillPlan, sources: Sources, report: LogReport, take: TakeResult
+) -> _NothingToDo | None:
+    """Bring one log up to date, and note in a report what was done.
+
+    Returns:
+        The report, with what to watch, where nothing was to be done and all that git and
+        transcripts say came from the store; else None.
+
+    Raises:
+        DaScoreError: the log could not be brought up to date.
+    """
+    log = report.iter_log_dir
+    rubric = plan.rubric
+    begun = time.time_ns()
 
     broken: list[LogError] = []
     records = sources.entries([rubric], log, broken.append)
@@ -178,9 +220,10 @@ def _bring_up_to_date(plan: BackfillPlan, report: LogReport, take: TakeResult) -
     if records and not plan.dry_run:
         remove_stale_files(log)
 
+    opened: list[Evidence] = []
     scores: dict[int, PersistedScore] = {}
     with stamps_of_log(
-        settings.store_dir, log, rubric, keeps=not plan.dry_run
+        plan.settings.store_dir, log, rubric, keeps=not plan.dry_run
     ) as stamps:
         for (iteration,) in score_iterations(
             records,
@@ -190,6 +233,7 @@ def _bring_up_to_date(plan: BackfillPlan, report: LogReport, take: TakeResult) -
             observe=plan.observe,
             labels=plan.observe,
             compare=False,
+            opened=opened.append,
             from_store=True,
         ):
             score = _bring_iteration_up_to_date(iteration, plan, stamps, report, take)
@@ -198,13 +242,35 @@ def _bring_up_to_date(plan: BackfillPlan, report: LogReport, take: TakeResult) -
                 scores[score.iteration] = replace(score, breakdown=())
 
     if plan.dry_run:
-        return
+        return None
     for session_id, iterations in iterations_by_session(records).items():
         if scores.keys() >= set(iterations):
             members = [scores[iteration] for iteration in iterations]
             write_session(
                 log, session_score(rubric, session_id, members), report.warnings.append
             )
+
+    if opened or report.scored or report.warnings or report.broken:
+        return None
+    watched = _watched_beside_answers(log, sources, records)
+    state = watched.state(settled_at=begun)
+    return _NothingToDo(report, watched, state) if state else None
+
+
+def _watched_beside_answers(
+    log: Path, sources: Sources, records: Iterable[IterationRecord]
+) -> Watched:
+    """Return what scores are read from beside answers of git and transcripts, and the sidecars."""
+    artifacts = set()
+    for record in records:
+        for artifact in filter(None, map(trim, record.artifacts)):
+            artifacts.add(os.path.join(sources.repo_dir, artifact))
+
+    return Watched(
+        folders=frozenset([os.path.realpath(log)]),
+        places=frozenset(artifacts),  # where links lead
+        files=frozenset(artifacts),
+    )
 
 
 def _bring_iteration_up_to_date(
@@ -319,63 +385,3 @@ def _is_since(facts: IterationFacts, since: datetime.date) -> bool:
         return True
     start_of_day = datetime.datetime.combine(since, datetime.time(), datetime.UTC)
     return facts.window.end >= start_of_day.timestamp() * _NS_PER_SECOND
-
-
-# Many logs
-
-
-def backfill_logs(
-    plans: list[BackfillPlan],
-    processes: int,
-) -> Iterator[LogReport]:
-    """Bring logs up to date, and yield a report for each log as soon as it is done.
-
-    Args:
-        plans: the logs.
-        processes: how many logs at once. A caller that stops early ends these processes.
-    """
-    if processes <= 1:
-        yield from map(_report_of, plans)
-        return
-
-    import multiprocessing
-    from concurrent.futures import ProcessPoolExecutor, as_completed
-    from concurrent.futures.process import BrokenProcessPool
-
-    context = multiprocessing.get_context("fork")
-    with ProcessPoolExecutor(
-        processes, context, _prepare_worker, (os.getpid(),)
-    ) as pool:
-        try:
-            submitted = {pool.submit(_report_of, plan): plan for plan in plans}
-            for future in as_completed(submitted):
-                try:
-                    yield future.result()
-                except BrokenProcessPool:
-                    yield LogReport(
-                        submitted[future].settings.iter_log_dir,
-                        error="a process was ended from outside before this log was done;"
-                        " start backfill again",
-                    )
-        except BaseException:
-            # Files are replaced whole, so that none is left half written.
-            for worker in multiprocessing.active_children():
-                worker.terminate()
-            # Leaving the pool waits for its thread, which would meet a closed pipe at exit.
-            raise
-
-
-def _report_of(plan: BackfillPlan) -> LogReport:
-    """Bring one log up to date. A bug becomes the error of its report, so that other logs go on."""
-    try:
-        return backfill_log(plan)
-    except Exception as e:
-        error = f"internal error, please report it: {type(e).__name__}: {e}"
-        return LogReport(plan.settings.iter_log_dir, error=error)
-
-
-def _prepare_worker(parent: int) -> None:
-    """Leave interruptions to the process that started this one, and end when that process ends."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-    signal.signal(signal.SIGTERM, signal.SIG_DFL)
-    end_with_parent(parent)

@@ -9,8 +9,10 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Callable
+from datetime import date
 from pathlib import Path
 from typing import Any
+from unittest.mock import Mock
 
 import msgspec
 import pytest
@@ -23,7 +25,8 @@ from helpers.projects import LOG, Project, edit, tree
 from helpers.repos import Repo
 
 import scoring.jobs.backfill
-from rubric import default_rubric
+import scoring.jobs.backfill_many
+from rubric import default_rubric, released_rubric
 from scoring import store
 from scoring.errors import InputError
 from scoring.evidence.facts import IterationFacts
@@ -313,6 +316,97 @@ class TestReasons:
         assert backfill(project).scored == {3: "inputs changed"}
         assert b"1/1 verifiers scored, mean status" in project.sidecar(3).read_bytes()
         assert backfill(project).scored == {}
+
+
+class TestNothingToDo:
+    """A log in which nothing was to be done is not scored again until something changes."""
+
+    @pytest.fixture(autouse=True)
+    def settled(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        """Files are known by their stamps at once: no test waits two seconds."""
+        monkeypatch.setattr(store, "SETTLED", 0)
+
+    @pytest.fixture
+    def known(self, done: Project) -> Project:
+        """The demo after a backfill that had nothing to do."""
+        assert backfill(done).up_to_date == 9
+        return done
+
+    @staticmethod
+    def fail(*_: Any, **__: Any) -> Any:
+        pytest.fail("something was scored")
+
+    def test_is_said_at_once(
+        self, known: Project, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        with monkeypatch.context() as patched:
+            patched.setattr(scoring.jobs.backfill, "score_iterations", self.fail)
+            at_once = backfill(known)
+        anew = backfill(known, since=date(2000, 1, 1))
+        for report in (at_once, anew):
+            report.seconds = 0
+        assert at_once == anew
+        assert at_once.absent
+
+    @pytest.mark.parametrize("how", ["force", "no_cache", "refresh_git"])
+    def test_holds_for_the_same_plan_alone(
+        self, known: Project, monkeypatch: pytest.MonkeyPatch, how: str
+    ) -> None:
+        scoring_again = Mock(return_value=())
+        monkeypatch.setattr(scoring.jobs.backfill, "score_iterations", scoring_again)
+        backfill(known, **{how: True})
+        assert scoring_again.called
+
+    @pytest.mark.parametrize("has_transcripts", [True, False])
+    def test_is_not_known_where_sessions_may_have_written_an_artifact(
+        self,
+        project: Project,
+        monkeypatch: pytest.MonkeyPatch,
+        has_transcripts: bool,
+    ) -> None:
+        """Whether they did depends on links anywhere in the repository."""
+        if not has_transcripts:
+            for path in project.transcripts.rglob("*.jsonl"):
+                path.write_text("")
+        rubric = released_rubric("3.1.0")
+        for _ in range(2):
+            backfill(project, rubric=rubric)
+
+        scoring_again = Mock(return_value=())
+        monkeypatch.setattr(scoring.jobs.backfill, "score_iterations", scoring_again)
+        backfill(project, rubric=rubric)
+        assert scoring_again.called == has_transcripts
+
+    def test_leaves_no_iteration_out_that_is_taken(self, known: Project) -> None:
+        settings = Settings(known.log, known.repo)
+        taken: list[Any] = []
+        backfill_log(BackfillPlan(settings, default_rubric()), taken.append)
+        assert len(taken) == 9
+
+    @pytest.mark.parametrize(("change", "scored"), REASONS.values(), ids=REASONS)
+    def test_ends_with_a_change(
+        self, known: Project, change: Change, scored: dict[int, str]
+    ) -> None:
+        change(known)
+        assert backfill(known).scored == scored
+
+    def test_ends_where_the_folder_of_an_artifact_is_a_link_out_of_the_repository(
+        self, known: Project, tmp_path: Path
+    ) -> None:
+        reject(known)
+        for scored in ({3: "inputs changed"}, {}, {}):
+            assert backfill(known).scored == scored
+        folder = known.repo / ".agents/active/verification/redirect"
+        folder.rename(tmp_path / "outside")
+        folder.symlink_to(tmp_path / "outside")
+        assert backfill(known).scored == {3: "inputs changed"}
+
+    def test_ends_with_a_session_s_sidecar(self, known: Project) -> None:
+        sidecar = min(known.log.glob("session-*.score.yaml"))
+        before = sidecar.read_bytes()
+        sidecar.unlink()
+        backfill(known)
+        assert sidecar.read_bytes() == before
 
 
 class TestAnswersOfGit:
@@ -638,7 +732,7 @@ class TestSeveralLogs:
             os.kill(os.getpid(), 9)
             raise AssertionError
 
-        monkeypatch.setattr(scoring.jobs.backfill, "backfill_log", die)
+        monkeypatch.setattr(scoring.jobs.backfill_many, "backfill_log", die)
         found = da_score("backfill", tmp_path / "src", "--jobs", "2", "--json")
         assert found.status == 1
         assert [log["error"] for log in json.loads(found.out)["logs"]] == [
