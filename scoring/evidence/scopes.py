@@ -194,6 +194,20 @@ def is_code(path: str, globs: Sequence[str] = ()) -> bool:
     return suffix in _CODE_SUFFIXES or name in _CODE_NAMES
 
 
+_TEST = re.compile(
+    r"(?:^|/)(?:tests?|specs?|testing|__tests__|testdata|fixtures|e2e|benches)/"
+    r"|(?:^|/)(?:test_[^/]*|conftest\.py|tests?\.\w+)$"
+    r"|[._-](?:tests?|specs?)\.\w+$"
+    r"|[a-z0-9]Tests?\.\w+$"
+)
+"""What the path of a file of tests looks like."""
+
+
+def is_test(path: str) -> bool:
+    """Return whether a file is part of tests, by its path."""
+    return _TEST.search(path) is not None
+
+
 def is_document(path: str) -> bool:
     """Return whether a file is a document, of which no test says anything.
 

@@ -17,6 +17,7 @@ from scoring.evidence.git.facts import (
     Undone,
 )
 from scoring.evidence.git.followed_lines import Fate
+from scoring.evidence.scopes import is_test
 from scoring.frozen import Frozen, PlainData
 from scoring.log.model import IterationRecord
 
@@ -31,6 +32,12 @@ DEFECTIVE_PERCENT = 5
 
 _KEPT_NAME = b"outcomes"
 _LEAST_FIXED = 3  # lines that a fix changed at least, to be called the fix of some work
+_LEAST_OF_FIX = 0.7
+"""Of the code that a fix removes, at least this fraction is of the work that it fixes."""
+
+_LEAST_OF_ADDED = 0.1
+"""A fix takes at least this fraction as many lines of the work that it fixes as it adds."""
+
 Status: TypeAlias = Literal["known", "too_young", "not_landed"]
 
 
@@ -154,6 +161,13 @@ def outcomes_in(
     """
     landings = {record.iteration: history.landing(record) for record in records}
     return Outcomes(history, rules).of(landings)
+
+
+class _CodeLines(NamedTuple):
+    """How often a commit adds, and how often it removes, each line of code, by key."""
+
+    added: Counter[int]
+    removed: Counter[int]
 
 
 class _Watched(NamedTuple):
@@ -326,12 +340,15 @@ class Outcomes:
     ) -> tuple[str, int] | None:
         """Return a plain fix with its count of lines, or None if it may not fix the work.
 
-        None in each of these cases, where lines that the work only moved do not count:
+        None in each of these cases, where neither lines of tests count, nor lines that the work or
+        the fix only moved:
 
         - The fix was committed less than an hour after the work, which was still in work then.
         - The fix took fewer than :data:`_LEAST_FIXED` lines of the work.
         - The fix took less than :data:`DEFECTIVE_PERCENT` of the work.
-        - The lines of the work are less than half of what the fix removes.
+        - The lines of the work are less than half of what the fix removes in all files.
+        - They are less than :data:`_LEAST_OF_FIX` of the code that it removes.
+        - They are less than :data:`_LEAST_OF_ADDED` of what the fix adds, which is about more then.
 
         Args:
             work: the commit of the work.
@@ -348,24 +365,28 @@ class Outcomes:
         if size is None or count * 2 < size.removed:
             return None
 
-        # Lines that the work only moved were not written by it.
-        added_by_work, removed_by_work = self._code_lines(work)
-        taken = self._code_lines(commit)[1]
-        count = min(count, ((added_by_work - removed_by_work) & taken).total())
-        if count < max(least, size.removed / 2):
+        by_work = self._code_lines(work)
+        by_fix = self._code_lines(commit)
+        written = by_work.added - by_work.removed
+        removed = by_fix.removed - by_fix.added
+        taken = min(count, (written & removed).total())
+        least = max(_LEAST_FIXED, written.total() * DEFECTIVE_PERCENT / 100)
+        least = max(least, removed.total() * _LEAST_OF_FIX)
+        if taken < max(least, by_fix.added.total() * _LEAST_OF_ADDED):
             return None
         return commit, count
 
-    def _code_lines(self, commit: str) -> tuple[Counter[int], Counter[int]]:
+    def _code_lines(self, commit: str) -> _CodeLines:
         """Return how often a commit adds, and how often it removes, each line of code, by key.
 
-        Both are empty where git lacks the commit's patch.
+        Lines of tests are left out. Both are empty where git lacks the commit's patch.
         """
-        added = Counter[int]()
-        removed = Counter[int]()
+        lines = _CodeLines(Counter[int](), Counter[int]())
         patch = self._history.lines.patch(self._graph.pair(commit))
         for file in patch or ():
-            for hunk in file.hunks if self._work.trunk.counts(file.path) else ():
-                added.update(filter(None, hunk.added))
-                removed.update(filter(None, hunk.removed))
-        return added, removed
+            if not self._work.trunk.counts(file.path) or is_test(file.path):
+                continue
+            for hunk in file.hunks:
+                lines.added.update(filter(None, hunk.added))
+                lines.removed.update(filter(None, hunk.removed))
+        return lines

@@ -27,7 +27,8 @@ _OTHER_FIX = re.compile(
     r"|comments?|docs?|documentation|readme|changelog|test(?:s|ing)?|ci|workflows?|build|deps"
     r"|nits?|reviews?|feedback|findings?|warnings?|renam\w+|names?|merge\w*|conflicts?"
     r"|optimi[sz]\w*|rewr\w+|duplicat\w*|ux|trailing (?:white )?spaces?"
-    r"|(?<=: )(?:(?:improv|enhanc)\w+|(?:updat|chang|switch|migrat|convert)\w*(?= .* to )))(?!\w)",
+    r"|(?<=: )(?:(?:improv|enhanc)\w+|(?:updat|chang|switch|migrat|convert)\w*(?= .* to )"
+    r"|replac\w*(?= .* with )))(?!\w)",
     re.IGNORECASE,
 )
 """Words by which a commit does more than fix, only tidies, or does a thing in another way."""
@@ -60,7 +61,8 @@ class OutcomeRules(Frozen):
     def digest(self) -> str:
         """A name for how lines are counted, under which answers are kept."""
         return blake2b(
-            repr((self.code_globs, self.fix_words)).encode(), digest_size=8
+            repr((self.code_globs, self.fix_words, _OTHER_FIX.pattern)).encode(),
+            digest_size=8,
         ).hexdigest()
 
 

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Literal, NamedTuple, TypeAlias, get_args
 
 from scoring.evidence.attribution.collecting import SAID_WRONG
+from scoring.evidence.git.commit_names import only_tidies
 from scoring.evidence.git.facts import TakenBack
 from scoring.evidence.openable import openable
 from scoring.evidence.transcripts.facts import NS
@@ -30,15 +31,11 @@ _MOVES = re.compile(
 )
 """What the subject of a commit says that moves work elsewhere."""
 
-_TIDIES = re.compile(
-    r"(?:style|format|fmt|lint)\b|(?:chore|ci)(?:\([^)]*\))?!?: *(?:re)?(?:format|lint)"
-    r"|.*\b(?:ruff|prettier|isort|gofmt|rustfmt|white ?space)\b",
-    re.IGNORECASE,
-)
-"""What the subject of a commit says that only tidies."""
-
 _TRIAL = re.compile(r"(?:debug|probe|wip|temp)\b", re.IGNORECASE)
 """How the subject of a commit begins that is a trial."""
+
+_STOPGAP = re.compile(r"\b(?:work-?arounds?|stop-?gaps?)\b", re.IGNORECASE)
+"""What the subject of a commit says that drops what was not meant to stay."""
 
 ReasonKind: TypeAlias = Literal[
     "taken_back",
@@ -333,8 +330,10 @@ def _why_meant(unit: Unit, taken: TakenBack, others: _OtherWork) -> str:
     """
     if taken.by in unit.mended_in_branch:
         return "undone on the same branch before the merge"
-    if _TIDIES.match(taken.subject) or _TIDIES.match(unit.subject or ""):
+    if only_tidies(taken.subject) or only_tidies(unit.subject or ""):
         return "tidied"
+    if _STOPGAP.search(taken.subject):
+        return "a workaround that was dropped"
     if _are_of_one_session(unit, others.unit_of.get(taken.by)):
         return "undone in the same session"
     if not taken.said:

@@ -235,8 +235,8 @@ class TestFixes:
         {
             "three lines": (3, 0, True),
             "two": (2, 0, False),
-            "half of what it takes away": (3, 3, True),
-            "less than half of that": (3, 4, False),
+            "seven tenths of what it takes away": (7, 3, True),
+            "less than that": (7, 4, False),
         },
     )
     def test_the_one_that_mainly_fixed_it_changed_little_else(
@@ -249,6 +249,43 @@ class TestFixes:
         }
         fix = started.commit(rest, "fix: a crash")
         assert outcome(started, work).main_fix == ((fix, changed) if main else None)
+
+    @cases(
+        "added, main",
+        {"ten times what it takes": (30, True), "more than that": (31, False)},
+    )
+    def test_the_one_that_mainly_fixed_it_is_about_little_else(
+        self, started: Repo, added: int, main: bool
+    ) -> None:
+        work = started.commit({"b.py": lines("b", 40)})
+        rest = {"b.py": lines("b", 37, 3), "c.py": lines("c", added)}
+        fix = started.commit(rest, "fix: a crash")
+        assert outcome(started, work).main_fix == ((fix, 3) if main else None)
+
+    @cases(
+        "path, main",
+        {
+            "of tests, in a folder": ("tests/helpers.py", False),
+            "of tests, by name": ("b_test.py", False),
+            "of code": ("contest/latest.py", True),
+        },
+    )
+    def test_lines_of_tests_alone_are_not_what_a_fix_fixed(
+        self, started: Repo, path: str, main: bool
+    ) -> None:
+        work = started.commit({path: lines("b", 40), "c.py": lines("c", 9)})
+        fix = started.commit({path: lines("b", 30, 10)}, "fix: a crash")
+        found = outcome(started, work)
+        assert (found.lines_fixed, found.main_fix) == (10, (fix, 10) if main else None)
+
+    def test_lines_that_a_fix_only_moved_are_not_what_it_fixed(
+        self, started: Repo
+    ) -> None:
+        work = started.commit({"b.py": lines("b", 40)})
+        moved = {"b.py": lines("b", 36, 4), "c.py": lines("b", 4)}
+        started.commit(moved, "fix: a crash")
+        found = outcome(started, work)
+        assert (found.lines_fixed, found.main_fix) == (4, None)
 
     @cases(
         "moved, main",

@@ -263,6 +263,10 @@ FIX = {"src/a.py": "".join(OF_A_BRANCH.splitlines(True)[:4])}
             {"files": UNDO, "mended_on": "main", "subject": "style: prettier"},
             [],
         ),
+        "a workaround": (
+            {"files": UNDO, "mended_on": "main", "subject": "Drop the workaround"},
+            [],
+        ),
         "moved": (
             {"files": UNDO, "mended_on": "main", "subject": "Extract it (to its own)"},
             [],

@@ -45,6 +45,11 @@ WORDS = re.compile(f"{_UNDO}|{_TAKE_OUT}|{_DROP}", re.IGNORECASE)
 """The words of a message that may take something back."""
 
 _SAYS_SO = re.compile(_UNDO, re.IGNORECASE)
+_TIDIES = re.compile(
+    r"(?:style|format|fmt|lint)\b|(?:chore|ci)(?:\([^)]*\))?!?: *(?:re)?(?:format|lint)"
+    r"|.*\b(?:ruff|prettier|isort|gofmt|rustfmt|white ?space)\b",
+    re.IGNORECASE,
+)
 _TAKEN_BACK_NAME = re.compile(
     r"(?<![0-9A-Za-z_])(?P<sha>[0-9a-f]{7,64})(?![0-9A-Za-z_])|[#!](?P<number>\d{1,9})\b",
     re.IGNORECASE,
@@ -165,6 +170,11 @@ class TakenBackNames(NamedTuple):
 def says_so(message: str) -> bool:
     """Return whether a message says, in any words, that it undoes something."""
     return _SAYS_SO.search(message) is not None
+
+
+def only_tidies(subject: str) -> bool:
+    """Return whether a subject calls its commit one that only tidies, as a formatter does."""
+    return _TIDIES.match(subject) is not None
 
 
 def names_taken_back(message: str) -> TakenBackNames:

@@ -225,7 +225,7 @@ class WorkOnTrunk:
             commit=commit,
             patch=patch,
             names_work=names_work,
-            says_so=names_work or says_so(self._text(commit)),
+            has_word=says_so(self._text(commit)),
         )
 
     def _taken_back(self, candidate: Candidate) -> TakenBack:

@@ -15,6 +15,7 @@ from typing import NamedTuple
 from scoring.errors import GitError
 
 from .changes import CommitPair
+from .commit_names import only_tidies
 from .followed_lines import Fate, FollowedTrunk
 from .inversion import HALF, WHOLE, Inversion, inversion, put_back
 from .patches import Patch
@@ -68,7 +69,7 @@ class Candidate:
         commit: the SHA of the commit.
         patch: what the commit changes; where it is a merge, against the clean merge of its parents.
         names_work: whether its message names the work as what it takes back.
-        says_so: whether its message names the work so, or says that it undoes anything at all.
+        has_word: whether its message says that it undoes anything at all.
     """
 
     trunk: FollowedTrunk
@@ -76,7 +77,12 @@ class Candidate:
     commit: str
     patch: Patch
     names_work: bool
-    says_so: bool
+    has_word: bool
+
+    @property
+    def says_so(self) -> bool:
+        """Whether its message says that it takes something back, be it only by naming the work."""
+        return self.names_work or self.has_word
 
     @cached_property
     def all_text(self) -> Inversion:
@@ -90,8 +96,12 @@ class Candidate:
 
     def is_taker(self) -> bool:
         """Return whether one of the rules says that the commit took the work back."""
-        if self.names_work and self._inverts_half():
+        # what only "drops" something of the work may leave the rest of it
+        least = HALF if self.has_word else WHOLE
+        if self.names_work and self._inverts(least):
             return True  # rule s
+        if not self.says_so and only_tidies(self.trunk.commits[self.commit].subject):
+            return False
 
         code = self.code
         is_whole = (
@@ -111,16 +121,16 @@ class Candidate:
             return True
         return self._undoes_run() and not self._defines_again()  # rule b3
 
-    def _inverts_half(self) -> bool:
-        """Return whether the commit inverts at least half of the lines of the work.
+    def _inverts(self, least: float) -> bool:
+        """Return whether the commit inverts at least a fraction of the lines of the work.
 
-        Of work without lines, as of pictures, it has to restore at least half of the files.
+        Of work without lines, as of pictures, it has to restore that fraction of the files.
         """
         if self.all_text.lines:
-            return self.all_text.share >= HALF
+            return self.all_text.share >= least
         files = self.work.patch
         restored = [file for file in files if self._restores(file.path, file.old_blob)]
-        return bool(files) and len(restored) >= HALF * len(files)
+        return bool(files) and len(restored) >= least * len(files)
 
     def _restores(self, path: str, blob: str) -> bool:
         """Return whether the commit changes a file, and gives it the content of a blob.

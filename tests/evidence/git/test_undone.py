@@ -406,18 +406,17 @@ def rewritten_and_a_copy_removed(folder: Path) -> Scene:
     return Scene(repo, work)
 
 
-def partly(lines: int) -> Callable[[Path], Scene]:
-    """Return a history in which a revert that says so leaves all but some of 20 lines."""
+GITS_WORDS = "Revert alpha\n\nThis reverts commit SHA."
+
+
+def partly(lines: int, message: str = GITS_WORDS) -> Callable[[Path], Scene]:
+    """Return a history in which a commit that names the work takes some of its 20 lines."""
 
     def build(folder: Path) -> Scene:
         repo = start(folder)
-        work = repo.commit({"alpha.py": part("alpha", 0, 20)}, "feat: alpha")
+        work = repo.commit({"alpha.py": part("alpha", 0, 20)}, "feat: alpha (#71)")
         left = {"alpha.py": part("alpha", lines, 20)}
-        return Scene(
-            repo,
-            work,
-            repo.commit(left, f"Revert alpha\n\nThis reverts commit {work}."),
-        )
+        return Scene(repo, work, repo.commit(left, message.replace("SHA", work)))
 
     return build
 
@@ -579,6 +578,7 @@ REVERTED = {
     "sixty-percent": partly(12),
     "title-of-an-agents-commit": title_of_an_agents_commit,
     "ninety-five-percent": partly(19),
+    "nine-tenths-dropped": partly(18, "Drops #71."),
 }
 TAKEN_BACK = {
     "stale-squash-of-one": stale_squash_of_one,
@@ -612,6 +612,7 @@ STANDS = {
         }
     ),
     "reformatted": changes({"alpha.py": functions("alpha").replace("'", '"')}),
+    "by-a-formatter": inverse("style: prettier"),
     "renamed-directory": renamed_directory,
     "lock-files-and-snapshots": only_lock_files_and_snapshots,
     "four-lines-without-a-word": four_lines_without_a_word,
@@ -663,11 +664,20 @@ def test_stands(name: str, tmp_path: Path) -> None:
     assert undone(scene.repo, scene.work) == Undone()
 
 
-def test_is_partly_reverted(tmp_path: Path) -> None:
-    scene = partly(6)(tmp_path)
+DROPS = "docs: drop the example of #71"
+
+
+@pytest.mark.parametrize(
+    ("lines", "message"),
+    [(6, GITS_WORDS), (14, DROPS)],
+    ids=["a revert of less than half", "a removal of less than nine tenths"],
+)
+def test_is_partly_reverted(lines: int, message: str, tmp_path: Path) -> None:
+    scene = partly(lines, message)(tmp_path)
     found = undone(scene.repo, scene.work)
     assert found.state == "landed"
-    assert found.partly_reverted == PartlyReverted(by=scene.by or "", lines=6, of=20)
+    undone_in_part = PartlyReverted(by=scene.by or "", lines=lines, of=20)
+    assert found.partly_reverted == undone_in_part
 
 
 def test_counts_lines_of_text_where_the_work_has_no_code(tmp_path: Path) -> None:
