@@ -22,6 +22,7 @@ from .yamlnodes import (
     BOOL,
     INT,
     LONGEST_INTEGER,
+    MAX_DEPTH,
     MOST_EVENTS,
     NULL,
     OLD_BOOLEANS,
@@ -76,6 +77,7 @@ class Reader:
         self._last_step = maxsize
         self._steps_in_aliases = 0
         self._open_aliases: set[int] = set()
+        self._depth = 0
         self._path: list[str | int] = []  # names of fields, and indices in lists
 
     def allow(self, most: int) -> None:
@@ -297,9 +299,12 @@ class Reader:
         """Count a step, and follow an alias until :meth:`_leave`.
 
         Raises:
-            YamlError: aliases multiply too far or contain themselves, or there are more values than
-                :meth:`allow` lets through.
+            YamlError: aliases multiply too far, contain themselves, or nest too deep, as merge keys
+                may; or there are more values than :meth:`allow` lets through.
         """
+        target = target_of(node)
+        if self._depth >= MAX_DEPTH and not isinstance(target, Scalar):
+            raise YamlError(f"line {node.line}: nested more than {MAX_DEPTH} deep")
         self._steps += 1
         if self._steps > self._last_step:
             raise too_many_values(self._most)
@@ -314,10 +319,12 @@ class Reader:
                     f"line {node.line}: anchor {node.name!r} contains itself"
                 )
             self._open_aliases.add(id(node))
-        return target_of(node)
+        self._depth += 1
+        return target
 
     def _leave(self, node: Node) -> None:
         self._open_aliases.discard(id(node))
+        self._depth -= 1
 
     # Errors
 

@@ -304,6 +304,21 @@ class TestAliases:
         with pytest.raises(YamlError, match="aliases multiply beyond reason"):
             struct("\n".join([*lines, f"<<: *l{levels - 1}"]), a=Reader.integer)
 
+    @pytest.mark.parametrize("written", [1, 50])
+    def test_that_nest_too_deep_in_merges_are_refused(self, written: int) -> None:
+        def merging(merges: int) -> str:
+            lines = ["l0: &l0 {a: 1}"]
+            for n in range(merges):
+                opening, closing = "{<<: " * written, "}" * written
+                lines.append(f"l{n + 1}: &l{n + 1} {opening}*l{n}{closing}")
+            return "\n".join([*lines, f"<<: *l{merges}"])
+
+        most = (MAX_DEPTH - 2) // written
+        assert struct(merging(most), a=Reader.integer) == {"a": 1}
+        for merges in (most + 1, 2000):
+            with pytest.raises(YamlError, match=r"line \d+: nested more than 100 deep"):
+                struct(merging(merges), a=Reader.integer)
+
     def test_that_multiply_or_contain_themselves_do_no_harm_where_no_field_reads_them(
         self,
     ) -> None:
