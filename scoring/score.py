@@ -339,7 +339,9 @@ def _warn_of_what_is_not_seen(
             " or takes --trunk ('da-score init' writes it into the settings)"
         )
 
-    numbers = claims_read_as_false(log_dir) if is_whole_log else []
+    numbers = []
+    if is_whole_log:
+        numbers = claims_read_as_false(log_dir, evidence.sources.bounds_of(log_dir))
     if numbers:
         noun = "iteration" if len(numbers) == 1 else "iterations"
         claim = f"rubric {rubric.version} reads the claim True as false; write true"

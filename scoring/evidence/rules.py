@@ -4,6 +4,7 @@ To add rules, add a value and its line in :data:`RULES`. The modules that a valu
 when their function is called.
 """
 
+import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from importlib import import_module
@@ -15,6 +16,7 @@ from msgspec.structs import replace
 from scoring.errors import LogError, TakesLong, Warn, silent
 from scoring.frozen import Frozen
 from scoring.log.settings import Settings
+from scoring.paths import checkout_around
 
 from .transcripts.facts import ReadingOptions, TranscriptPlaces
 
@@ -247,6 +249,7 @@ class Sources(Frozen):
             self.cache_dir,
             self.reading.get("keep", True),
             refuse if self.trusted else self.warn,
+            self.bounds_of(iter_log_dir),
         )
         if len(records) > _MANY_ENTRIES:
             text = f"{iter_log_dir}: {len(records):,} entries, which may take long"
@@ -254,6 +257,12 @@ class Sources(Frozen):
         if self.trusted:
             return records.without_other_names()
         return records
+
+    def bounds_of(self, iter_log_dir: Path | str) -> Path | str | None:
+        """Return the folder that no link in a log may lead out of; None where any link counts."""
+        if not self.trusted:
+            return None
+        return checkout_around(os.path.realpath(iter_log_dir)) or iter_log_dir
 
     def transcripts(self) -> "Scan":
         """Prepare to read the transcripts."""

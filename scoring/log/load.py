@@ -79,6 +79,7 @@ def load_log_for(
     cache_dir: Path | None = None,
     keep: bool = True,
     warn: Warn = silent,
+    within: Path | str | None = None,
 ) -> Records:
     """Load every entry of a log as some rubrics load it, sorted by iteration.
 
@@ -96,6 +97,7 @@ def load_log_for(
         keep: whether new entries go into the store.
         warn: takes a line about each file that has another number than its name, or a number that
             another file has.
+        within: a directory that no link may lead out of; None allows any link.
 
     Raises:
         LogError: the directory cannot be listed; or, without ``broken`` or under a rubric that
@@ -112,7 +114,7 @@ def load_log_for(
     file_of: dict[int, str] = {}
     store = Store(cache_dir, keep)
     for name, record in _load_entries(
-        directory, entry_names, true_flags, report, store
+        directory, entry_names, true_flags, report, store, within
     ):
         number = record.iteration
         if number in file_of:
@@ -130,7 +132,8 @@ def load_log_for(
 
     if ARCHIVE_NAME in names:
         try:
-            archived = load_archive(directory / ARCHIVE_NAME, true_flags, report)
+            archive = directory / ARCHIVE_NAME
+            archived = load_archive(archive, true_flags, report, within)
         except LogError as e:
             report(e)
         else:
@@ -161,6 +164,7 @@ def _load_entries(
     true_flags: Collection[str],
     report: Broken,
     store: Store,
+    within: Path | str | None,
 ) -> Iterator[tuple[str, IterationRecord]]:
     """Yield the name of each file with the entry in it, from the store where it has that.
 
@@ -172,6 +176,7 @@ def _load_entries(
         true_flags: the spellings, such as ``True``, that a test flag takes for true.
         report: takes the error of each file that cannot be read, which is left out.
         store: the store, which is opened and closed here.
+        within: a directory that no link may lead out of; None allows any link.
     """
     folder = os.path.realpath(directory)
     prefix = os.fsencode(f"{' '.join(sorted(true_flags))}\0{folder}/")
@@ -185,11 +190,13 @@ def _load_entries(
             # It may not be in the store, or not in the form of this version.
             with contextlib.suppress(OSError, KeyError, msgspec.MsgspecError):
                 stamp = stamp_of(os.stat(f"{folder}/{name}"))
-                yield name, _RECORD_DECODER.decode(stored[key, stamp or b""])
-                continue
+                # the store does not say where a link leads
+                if within is None or not os.path.islink(f"{folder}/{name}"):
+                    yield name, _RECORD_DECODER.decode(stored[key, stamp or b""])
+                    continue
 
             try:
-                record = load_entry(directory / name, true_flags)
+                record = load_entry(directory / name, true_flags, within)
             except LogError as e:
                 report(e)
                 continue
@@ -198,10 +205,16 @@ def _load_entries(
             yield name, record
 
 
-def claims_read_as_false(directory: Path | str) -> list[int]:
+def claims_read_as_false(
+    directory: Path | str, within: Path | str | None = None
+) -> list[int]:
     """Return the iterations with a claim ``True`` or ``TRUE``, which the reference reads as false.
 
     They are sorted. Files that cannot be read are left out: loading the log reported them.
+
+    Args:
+        directory: the directory of the log.
+        within: a directory that no link may lead out of; None allows any link.
 
     Raises:
         InputError: the directory cannot be listed.
@@ -214,7 +227,7 @@ def claims_read_as_false(directory: Path | str) -> list[int]:
 
         path = Path(directory, name)
         with contextlib.suppress(InputError):
-            if not _CAPITALIZED_TRUE.search(read_file(path)):
+            if not _CAPITALIZED_TRUE.search(read_file(path, within=within)):
                 continue
             as_meant = load_records(path, _ALL_SPELLINGS_OF_TRUE)
             for record, meant in zip(load_records(path), as_meant, strict=True):
@@ -242,14 +255,23 @@ def load_records(
     return [load_entry(path, true_flags)]
 
 
-def load_entry(path: Path, true_flags: Collection[str] = TRUE_FLAGS) -> IterationRecord:
+def load_entry(
+    path: Path,
+    true_flags: Collection[str] = TRUE_FLAGS,
+    within: Path | str | None = None,
+) -> IterationRecord:
     """Return the record of one entry file.
+
+    Args:
+        path: the file.
+        true_flags: the spellings, such as ``True``, that a test flag takes for true.
+        within: a directory that no link may lead out of; None allows any link.
 
     Raises:
         LogError: the file cannot be read, or does not hold an entry.
     """
     try:
-        return parse_iteration_record(read_file(path), true_flags)
+        return parse_iteration_record(read_file(path, within=within), true_flags)
     except FileNotFoundError as e:
         raise LogError(f"{path}: disappeared while the log was read; run again") from e
     except YamlError as e:
@@ -259,7 +281,10 @@ def load_entry(path: Path, true_flags: Collection[str] = TRUE_FLAGS) -> Iteratio
 
 
 def load_archive(
-    path: Path, true_flags: Collection[str] = TRUE_FLAGS, broken: Broken | None = None
+    path: Path,
+    true_flags: Collection[str] = TRUE_FLAGS,
+    broken: Broken | None = None,
+    within: Path | str | None = None,
 ) -> list[IterationRecord]:
     """Return the records in an archive, or an empty list where the file does not exist.
 
@@ -268,6 +293,7 @@ def load_archive(
         true_flags: the spellings, such as ``True``, that a test flag takes for true.
         broken: takes the errors of archived entries with wrong values, and the others are loaded;
             None ends the load with an error.
+        within: a directory that no link may lead out of; None allows any link.
 
     Raises:
         LogError: the file cannot be read; or, without ``broken``, an entry has a wrong value.
@@ -279,7 +305,7 @@ def load_archive(
         broken(_wrong_content(path, error))
 
     try:
-        return parse_archive(read_file(path), true_flags, report)
+        return parse_archive(read_file(path, within=within), true_flags, report)
     except FileNotFoundError:
         return []
     except YamlError as e:

@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 from helpers.commands import DaScore
+from helpers.pull_requests import LOG, propose
 from helpers.repos import Repo
 
 from scoring.errors import LogError
@@ -55,6 +56,48 @@ def test_an_entry_that_is_a_link_is_quoted_inside_the_log_only(
             "hunter2" in finding.text for finding in lint_log(log, tmp_path)[1]
         )
         (log / name).unlink()
+
+
+@pytest.mark.parametrize("rubric", ["3.0.0", "3.1.0"])
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        (
+            "iter-9.yaml",
+            "schema_version: 1\niteration: 9\ncommit: hunter2\ntests_total_pass: True\n",
+        ),
+        (
+            "historical.yaml",
+            "iterations: [{iteration: 9, commit: hunter2, tests_total_pass: True}]\n",
+        ),
+    ],
+)
+def test_an_entry_that_is_a_link_out_of_the_checkout_is_not_trusted(
+    repo: Repo,
+    da_score: DaScore,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    name: str,
+    text: str,
+    rubric: str,
+) -> None:
+    monkeypatch.setattr("scoring.store.SETTLED", 0)  # the entry is kept at once
+    propose(repo)
+    monkeypatch.chdir(repo.path)
+    link = repo.path / LOG / name
+    places = (tmp_path / "outside.yaml", False), (repo.path / "inside.yaml", True)
+    check = "check", "--rubric", rubric, "--cache-dir", str(tmp_path / "kept")
+    for target, trusted in places:
+        target.write_text(text)
+        link.symlink_to(target)
+        assert "hunter2" in da_score(*check).out
+
+        found = da_score(*check, "--trusted")
+        said = found.out + found.err
+        assert ("hunter2" in said, "iteration 9" in said) == (trusted, trusted)
+        assert (f"{name}: is a link to a file elsewhere" in said) != trusted
+        assert trusted or found.status == 1
+        link.unlink()
 
 
 def test_settings_that_are_a_link_are_not_quoted(
