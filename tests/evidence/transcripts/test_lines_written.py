@@ -19,7 +19,7 @@ from helpers.harness_lines import (
     result,
     use,
 )
-from helpers.histories import History
+from helpers.histories import History, writes
 
 from scoring.evidence.attribution.attributed import AttributedScan
 from scoring.evidence.attribution.written import changes_by_name, least_share
@@ -349,8 +349,8 @@ def test_what_a_copy_of_a_line_changed_counts_once(tmp_path: Path) -> None:
     """The copy is of the end of the session, so that its file numbers paths otherwise."""
     made = History(tmp_path)
     session = made.session("s1")
-    session.edit(9, 1, "src/b.py")
-    session.edit(10, 2, "src/a.py")
+    writes(session, 9, 1, "src/b.py")
+    writes(session, 10, 2, "src/a.py")
     made.checkpoint(1, ({"session": "s1"}, session.lines[2:]))
     made.write()
     places = TranscriptPlaces(made.repo, (made.home,))
