@@ -8,7 +8,7 @@ import contextlib
 import json
 import tempfile
 from array import array
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Iterable
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, NamedTuple, cast, get_args
@@ -17,6 +17,7 @@ import pytest
 from helpers.growth import LARGE, over_linear
 from helpers.harness_lines import cases
 from helpers.meetings import record as meeting_record
+from helpers.repos import Repo
 
 from scoring.errors import DaScoreError
 from scoring.evidence.attribution.artifact_writes import may_be_written
@@ -33,15 +34,16 @@ from scoring.evidence.commands.testruns import TestTools as Tools
 from scoring.evidence.commands.testverdicts import verdict_of
 from scoring.evidence.entry_files import hook_records
 from scoring.evidence.git.agents import agents_of
-from scoring.evidence.git.authorship import AttributedHistory
+from scoring.evidence.git.authorship import AttributedHistory, _last_amendments
 from scoring.evidence.git.checkpoint_files import _FILE_ON_BRANCH
 from scoring.evidence.git.checkpoints import checkpoint_ids
-from scoring.evidence.git.commit_history import _MERGED_BRANCH
+from scoring.evidence.git.commit_history import _MERGED_BRANCH, WrittenCommit
 from scoring.evidence.git.commit_names import names_taken_back
 from scoring.evidence.git.facts import Rules
 from scoring.evidence.git.inversion import inversion
 from scoring.evidence.git.isolated import _digests_of_patches
 from scoring.evidence.git.patches import FileLine, FilePatch, Hunk, read_patches
+from scoring.evidence.git.walk import Commit
 from scoring.evidence.harnesses.lines import Lines, read_parts
 from scoring.evidence.harnesses.readers import HARNESSES
 from scoring.evidence.labels import labels_in
@@ -578,3 +580,50 @@ def test_time_grows_with_the_files_that_were_moved(
         assert inversion(work, other).took <= 10 * count
 
     assert not over_linear(invert, lambda size: "x" * size)
+
+
+def test_git_is_asked_once_for_the_files_of_all_siblings(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Commits with the same author time and parent may each be the amended form of another."""
+    repo = Repo(tmp_path)
+    base = repo.commit({"a": "b"})
+    blob = repo.write("blob", b"x").strip()
+    tree = repo.git("mktree", given=f"100644 blob {blob}\ta\n".encode()).strip()
+    siblings = []
+    for number in range(10):
+        committed = 1_775_000_000 + number
+        text = (
+            f"tree {tree}\nparent {base}\nauthor A <a@x> 1775000000 +0000\n"
+            f"committer A <a@x> {committed} +0000\n\nTry {number}\n"
+        )
+        sha = repo.write("commit", text.encode()).strip()
+        repo.git("update-ref", f"refs/heads/try-{number}", sha)
+        siblings.append(sha)
+
+    history = AttributedHistory(repo.path, [])
+    asked = []
+    files_of = history.files
+
+    def files(commits: Iterable[WrittenCommit]) -> dict[str, frozenset[str]]:
+        asked.append(commits)
+        return files_of(commits)
+
+    monkeypatch.setattr(history, "files", files)
+    last = siblings[-1]
+    assert history.rewritten(siblings) == dict.fromkeys(siblings[:-1], last)
+    assert len(asked) == 1
+
+
+def test_time_grows_with_the_siblings_of_a_commit() -> None:
+    def amend(text: str) -> None:
+        siblings = []
+        for number in range(len(text) // 32):
+            siblings.append(
+                cast("Commit", SimpleNamespace(sha=f"{number}", time=number))
+            )
+        files = {commit.sha: frozenset({"a.py"}) for commit in siblings}
+        amendments = _last_amendments(siblings, siblings, files)
+        assert set(amendments.values()) == {siblings[-1].sha}
+
+    assert not over_linear(amend, lambda size: "x" * size)

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from datetime import date
 from functools import cached_property, partial
-from itertools import islice
+from itertools import groupby, islice
 
 from msgspec.structs import replace
 
@@ -41,6 +41,47 @@ def _identities(commit: Commit) -> list[_Identity]:
     if commit.parents:
         identities.append((commit.authored, commit.parents[0]))
     return identities
+
+
+def _committed(commit: Commit) -> int:
+    """Return when a commit was made, in seconds since 1970, or 0 where that is not known."""
+    return commit.time or 0
+
+
+def _last_amendments(
+    pushed: Iterable[Commit],
+    siblings: Sequence[Commit],
+    files: Mapping[str, frozenset[str]],
+) -> dict[str, str]:
+    """Return, by SHA, the last of the siblings that is later and changes one of the same files.
+
+    Args:
+        pushed: the commits in question. Those without such a sibling are left out.
+        siblings: commits with the same author time and parent, in the order in which the last
+            counts.
+        files: the files that the commits changed, by SHA.
+    """
+    asked = {commit.sha: commit for commit in pushed}
+    ranks = {commit.sha: rank for rank, commit in enumerate(siblings)}
+    everyone = {**asked, **{commit.sha: commit for commit in siblings}}
+
+    amendments = {}
+    last_rank: dict[str, int] = {}  # by file, of the siblings that are later
+    newest_first = sorted(everyone.values(), key=_committed, reverse=True)
+    for _, group in groupby(newest_first, _committed):
+        same_time = list(group)
+        for commit in same_time:
+            own_files = files.get(commit.sha, frozenset())
+            found = [last_rank[name] for name in own_files if name in last_rank]
+            if found and commit.sha in asked:
+                amendments[commit.sha] = siblings[max(found)].sha
+
+        for commit in same_time:
+            if commit.sha in ranks:
+                rank = ranks[commit.sha]
+                for name in files.get(commit.sha, frozenset()):
+                    last_rank[name] = max(rank, last_rank.get(name, rank))
+    return amendments
 
 
 class AttributedHistory(CommitHistory):
@@ -225,58 +266,63 @@ class AttributedHistory(CommitHistory):
             return {}
 
         same_identity = defaultdict[_Identity, list[Commit]](list)
-        for commit in self.commits.values():
+        # where several commits qualify, the last one counts, and one that is proposed at the end
+        for commit in sorted(
+            self.commits.values(), key=lambda commit: commit.sha in self.proposed
+        ):
             for identity in _identities(commit):
                 same_identity[identity].append(commit)
 
-        successors = {}
+        pushed = off_trunk.keys() & self.branches_off_trunk
+        successors = self._amended_after_push(
+            [off_trunk[sha] for sha in pushed], same_identity
+        )
         for sha, commit in off_trunk.items():
-            if sha in self.branches_off_trunk:
-                successor = self._amended_after_push(commit, same_identity)
-                if successor:
-                    successors[sha] = successor
+            if sha in pushed:
                 continue
-
             # Of a commit with the same subject and one with the same parent, the first counts.
             for identity in _identities(commit):
                 if identity in same_identity:
-                    successors[sha] = self._proposed_last(same_identity[identity])[-1]
+                    successors[sha] = same_identity[identity][-1].sha
                     break
         return successors
 
     def _amended_after_push(
-        self, commit: Commit, same_identity: Mapping[_Identity, Sequence[Commit]]
-    ) -> str:
-        """Return the last amendment of a commit that a branch still has, or "" without one.
+        self,
+        commits: Iterable[Commit],
+        same_identity: Mapping[_Identity, Sequence[Commit]],
+    ) -> dict[str, str]:
+        """Return the last amendments of commits that a branch still has, by SHA, if there are any.
+
+        Git is asked once for the files of all of them: there may be thousands of one parent.
 
         Args:
-            commit: the commit.
+            commits: the commits.
             same_identity: all commits by what :func:`_identities` says of them.
         """
-        if not commit.parents:
-            return ""
-
-        same = same_identity.get((commit.authored, commit.parents[0]), ())
-        later = self._proposed_last(
-            other for other in same if (other.time or 0) > (commit.time or 0)
+        asked = lists_by_key(
+            ((commit.authored, commit.parents[0]), commit)
+            for commit in commits
+            if commit.parents
         )
-        if not later:
-            return ""
+        later_of = {}
+        compared: dict[str, None] = {}
+        for identity, pushed in asked.items():
+            first = min(map(_committed, pushed))
+            later = [
+                commit
+                for commit in same_identity.get(identity, ())
+                if _committed(commit) > first
+            ]
+            if later:
+                later_of[identity] = later
+                compared |= dict.fromkeys(commit.sha for commit in (*pushed, *later))
 
-        written = self.written([commit.sha, *later])
-        files = self.files(written.values())
-        own_files = files.get(commit.sha, frozenset())
-
-        successor = ""
-        for sha in later:
-            if own_files & files.get(sha, frozenset()):
-                successor = sha
-        return successor
-
-    def _proposed_last(self, commits: Iterable[Commit]) -> list[str]:
-        """Return the SHAs of commits in their order, but those that are proposed at the end."""
-        shas = [commit.sha for commit in commits]
-        return sorted(shas, key=self.proposed.__contains__)
+        files = self.files(self.written(compared).values())
+        amended: dict[str, str] = {}
+        for identity, later in later_of.items():
+            amended |= _last_amendments(asked[identity], later, files)
+        return amended
 
     def files_elsewhere(self, since: int) -> dict[str, list[str]]:
         """Return, by tip, the paths of the files of branches that still move, and of releases.
