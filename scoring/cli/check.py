@@ -34,6 +34,7 @@ from scoring.views.gates import (
     demands,
 )
 from scoring.views.gates.build_reports import junit, markdown
+from scoring.views.unread_work import unread_work
 from scoring.views.work_rows import WorkRow, work_of
 
 from .check_text import verdict_text
@@ -162,9 +163,16 @@ def command(
         units.extend(books[0].units)
         repository = GitRepository(settings.repo_dir)
         rows = _as_proposed(rows, books[0].trunk.commit, repository)
+        base_sha = None
         if base is not None:
-            rows = _beyond(base, rows, repository)
-        return ChosenWork(rows, none_chosen(units))
+            base_sha = _base_named(base, repository)
+            beyond = _shas_of_head(repository, base_sha)
+            rows = [row for row in rows if _has_one_of(row, beyond)]
+        doubts: tuple[str, ...] = ()
+        if trusted:
+            places = (repository, base_sha, books[0].trunk.commit)
+            doubts = tuple(unread_work(books[0].not_read, rows, *places))
+        return ChosenWork(rows, none_chosen(units), doubts)
 
     examined = view.examine(preloaded.append) if has_log else ()
     with progress("Scoring the log, and looking at what became of the work"):
@@ -255,8 +263,8 @@ def _has_one_of(row: WorkRow, shas: set[str]) -> bool:
     return row.unit.commit in shas or row.unit.first_sha in shas
 
 
-def _beyond(base: str, rows: list[WorkRow], repository: GitRepository) -> list[WorkRow]:
-    """Return the work with a commit that HEAD has and a revision does not have.
+def _base_named(base: str, repository: GitRepository) -> str:
+    """Return the commit of a revision that is the base of the work.
 
     The name is that of a branch, first of a remote, or else of a commit. It may not be a shortened
     SHA that is also a tag: the work that is checked could have made the tag.
@@ -274,9 +282,7 @@ def _beyond(base: str, rows: list[WorkRow], repository: GitRepository) -> list[W
         raise OptionError(
             f"--base {base!r} is not a commit of {repository.directory}; fetch it, or name another"
         )
-
-    beyond = _shas_of_head(repository, sha)
-    return [row for row in rows if _has_one_of(row, beyond)]
+    return sha
 
 
 def _is_shallow(repo_dir: Path) -> bool:

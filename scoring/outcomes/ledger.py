@@ -15,6 +15,7 @@ from scoring.evidence.git.checkpoints import Checkpoint
 from scoring.evidence.git.facts import Landing, Trunk
 from scoring.evidence.git.repository import GitRepository
 from scoring.evidence.git.walk import Commit
+from scoring.evidence.harnesses.not_read import NotRead
 from scoring.evidence.kept_answers import AnswerStore
 from scoring.evidence.rules import Sources
 from scoring.evidence.transcripts.streams import SessionKey
@@ -57,6 +58,7 @@ class Ledger(NamedTuple):
         outcomes: what became of the work of each iteration.
         is_complete: whether git could answer all that it was asked.
         of_gone_folders: what sessions used that may be the repository's, from :func:`left_out`.
+        not_read: transcripts that are not read, or not all of them, of any repository.
     """
 
     units: list[Unit]
@@ -67,6 +69,7 @@ class Ledger(NamedTuple):
     outcomes: Collection[Outcome]
     is_complete: bool
     of_gone_folders: Sequence[UsedBySession] = ()
+    not_read: Sequence[NotRead] = ()
 
     @property
     def by_iteration(self) -> dict[int, Unit]:
@@ -212,6 +215,7 @@ def ledger_of(
         left_out=unread,
         outcomes=list(outcomes),
         is_complete=not git.repository.time.has_failed,
+        not_read=scan.not_read,
     )
 
 

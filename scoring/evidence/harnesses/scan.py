@@ -43,6 +43,7 @@ from scoring.store import Store, stamp_of
 
 from .discovery import discover, writers
 from .harness import Harness
+from .not_read import NotRead, lines_not_read, transcript_not_read
 from .reading import Pool, Reading
 
 UNREADABLE = "cannot be read"
@@ -113,6 +114,7 @@ class Scan(ABC):
         repository: the repository that the transcripts are about, where it had to be opened to
             find them; None otherwise.
         cache_dir: the directory of the store; None without one.
+        not_read: what is not read, since a bound was reached or it cannot be read.
     """
 
     name: ClassVar[str]
@@ -124,6 +126,7 @@ class Scan(ABC):
         self, places: TranscriptPlaces, **reading: Unpack[ReadingOptions]
     ) -> None:
         self.cache_dir = reading.get("cache_dir")
+        self.not_read: list[NotRead] = []
         self._warn = reading.get("warn", silent)
         self._processes = reading.get("processes")
         self._keeps = reading.get("keep", True)
@@ -148,7 +151,12 @@ class Scan(ABC):
 
     def find(self) -> Discovery:
         """Find the transcripts of all harnesses in the places."""
-        return discover(self._places, (*self._harnesses, *self.unread), self._warn)
+
+        def warn(text: str) -> None:
+            self.not_read.append(NotRead(text.removesuffix("; skipped")))
+            self._warn(text)
+
+        return discover(self._places, (*self._harnesses, *self.unread), warn)
 
     @property
     def roots(self) -> Sequence[RootFound]:
@@ -226,6 +234,7 @@ class Scan(ABC):
                 continue
             readable = {}
             for name, part in events.items():
+                self.not_read += lines_not_read(source.transcript, part)
                 for why, count in part.skipped.items():
                     if why.startswith(UNKNOWN_KIND):
                         why += f" ({name})"
@@ -250,6 +259,10 @@ class Scan(ABC):
                 for warning in read.warnings:
                     self._warn(warning)
                 if read.events is None:
+                    for warning in read.warnings:
+                        self.not_read.append(
+                            transcript_not_read(source.transcript, warning)
+                        )
                     continue
 
                 # What was warned of is read again, to be warned of again.
@@ -283,7 +296,12 @@ class Scan(ABC):
                 transcript, transcript.size, " ".join(transcript.blobs).encode()
             )
         else:
-            with opened(transcript.path, self._warn) as fd:
+
+            def warn(text: str) -> None:
+                self.not_read.append(transcript_not_read(transcript, text))
+                self._warn(text)
+
+            with opened(transcript.path, warn) as fd:
                 if fd is None:
                     return
                 status = os.fstat(fd)

@@ -41,7 +41,6 @@ GATES: list[Gate] = [
 SIDECAR = "sidecar"
 """The gate that a sidecar fails if it says more than the evidence gives. It needs no option."""
 
-
 THE_WORK = "the work"
 """What :attr:`Failure.whole` says where the units of work failed a gate."""
 
@@ -52,10 +51,13 @@ class ChosenWork(NamedTuple):
     Attributes:
         rows: its rows.
         if_none: why no row is chosen although work is here; "" where it is not.
+        unread: sentences about transcripts of the work that are not read, for which no gate holds
+            that needs them.
     """
 
     rows: WorkRows = ()
     if_none: str = ""
+    unread: Sequence[str] = ()
 
 
 class Failure(NamedTuple):
@@ -238,6 +240,7 @@ def check(
         )
 
     rows: list[WorkRow] = []
+    chosen = ChosenWork()
     if on_work:
         chosen = work()
         rows = [row for row in chosen.rows if row.unit.kind != "talk"]
@@ -246,7 +249,10 @@ def check(
             verdict.no_work = chosen.if_none or on_work[0].gate.nothing_found
     for gate, value in on_work:
         assert gate.work_reasons is not None
-        for reason in gate.work_reasons(value, rows):
+        reasons = list(gate.work_reasons(value, rows))
+        if gate.needs_transcripts:
+            reasons += chosen.unread
+        for reason in reasons:
             verdict.whole.append(Failure(gate.name, None, reason, whole=THE_WORK))
         verdict.notes += gate.work_notes(value, rows)
     if rows:

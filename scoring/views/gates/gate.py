@@ -53,6 +53,7 @@ class Gate(NamedTuple):
         log_reasons: yields sentences that say why the log fails, given all its scores in order.
         work_reasons: yields sentences that say why the work fails, given its units; None for a gate
             that does not look at them.
+        needs_transcripts: whether what it looks at in the work comes from transcripts.
         work_notes: yields what is worth saying of the work, whether it passes or not.
         looks_at: returns whether an iteration has anything that the gate checks. A gate on the work
             returns False.
@@ -68,6 +69,7 @@ class Gate(NamedTuple):
     reasons: IterationReasons = _nothing_to_say
     log_reasons: LogReasons = _nothing_to_say
     work_reasons: WorkReasons | None = None
+    needs_transcripts: bool = False
     work_notes: WorkReasons = _nothing_to_say
     looks_at: Callable[[Any, ExaminedIteration], bool] = lambda _, __: True
     nothing_found: str = "there is no iteration"

@@ -152,7 +152,7 @@ MAX_LOST_COST = _at_most(
     "Lost work cost at most $X, or P%.",
     "X|P%",
     _lost_cost,
-)._replace(work_notes=_lost_without_cost)
+)._replace(work_notes=_lost_without_cost, needs_transcripts=True)
 
 
 def _failed_runs_aside(_: bool, rows: WorkRows) -> Reasons:
@@ -193,5 +193,6 @@ NO_FAILING_TESTS = _ON_WORK._replace(
         ),
     ),
     work_reasons=_failing_tests,
+    needs_transcripts=True,
     work_notes=_failed_runs_aside,
 )

@@ -1,0 +1,95 @@
+"""Transcripts that are not read, and that may be of the work that is checked."""
+
+from collections.abc import Collection, Iterable, Iterator
+from pathlib import PurePath
+
+from scoring.evidence.git.repository import GitRepository
+from scoring.evidence.git.starter import as_text
+from scoring.evidence.harnesses.not_read import NotRead, shows_one_of
+
+from .work_rows import WorkRows
+
+
+def unread_work(
+    not_read: Iterable[NotRead],
+    rows: WorkRows,
+    repository: GitRepository,
+    base: str | None,
+    trunk: str | None,
+) -> Iterator[str]:
+    """Yield why tests of the work may be unknown: one sentence for each transcript.
+
+    A transcript may be of the work in any of these cases:
+
+    - it or its path has the id of a session of the work, or its path that of a checkpoint;
+    - its text shows a commit of HEAD that the base has not, as git prints it;
+    - nothing of it is read, its text cannot be searched, HEAD has commits that the base or else the
+      trunk has not, and the file was written after the commit that they began from.
+
+    Args:
+        not_read: the transcripts.
+        rows: the work that is checked.
+        repository: the repository.
+        base: the SHA of the base; None where all work is checked.
+        trunk: the SHA of the trunk; None without one.
+    """
+    unread = list(dict.fromkeys(not_read))
+    if not unread:
+        return
+
+    sessions = {session for row in rows for _, session in row.unit.sessions}
+    checkpoints = [name for row in rows for name in row.unit.checkpoints]
+    shas, _ = _proposed(repository, base)
+    _, began = _proposed(repository, base or trunk)
+    for each in unread:
+        is_named = not sessions.isdisjoint((*each.sessions, *_names_in(each.path)))
+        joined = each.path.replace("/", "")
+        is_of_checkpoint = any(name in joined for name in checkpoints)
+        if is_named or is_of_checkpoint or _may_be_of(each, shas, began):
+            yield (
+                f"{each.why}; it may be of this work, so what it shows is not known: make it "
+                "readable, or move it away if it is of other work"
+            )
+
+
+def _names_in(path: str) -> Iterable[str]:
+    parts = PurePath(path).parts
+    return [name for part in parts for name in (part, PurePath(part).stem)]
+
+
+def _proposed(
+    repository: GitRepository, base: str | None
+) -> tuple[Collection[str], int | None]:
+    """Return the commits of HEAD that a base has not, and the time of the commit they began from.
+
+    Without a base these are all commits of HEAD. The time is that of the oldest such commit, in
+    seconds since 1970: 0 where none is before them, and None where there are none.
+    """
+    others = [f"^{base}"] if base else []
+    options = ("--timestamp", "--boundary")
+    answer = repository.run("rev-list", *options, "HEAD", *others, "--")
+    shas = set()
+    times = []
+    for line in as_text(answer).split("\n")[:-1]:
+        time, _, sha = line.partition(" ")
+        if sha.startswith("-"):
+            times.append(int(time))
+        else:
+            shas.add(sha)
+    return shas, min(times, default=0) if shas else None
+
+
+def _may_be_of(each: NotRead, shas: Collection[str], began: int | None) -> bool:
+    """Return whether a transcript may be of a session that made one of some commits.
+
+    Args:
+        each: the transcript.
+        shas: the commits.
+        began: when the commit was made that proposed ones began from; None without such commits.
+    """
+    shown = shows_one_of(each.path, shas) if each.is_text else None
+    if shown is not None:
+        return shown
+    if began is None or each.is_partly:
+        return False
+    return each.modified is None or each.modified >= began

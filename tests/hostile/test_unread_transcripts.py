@@ -1,0 +1,129 @@
+"""Under ``check --trusted`` no gate on tests holds where a transcript of the work is not read."""
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from helpers.commands import DaScore, Outcome
+from helpers.pull_requests import FILES, Check, put, session, trusted_check
+from helpers.repos import Repo
+
+from scoring.evidence.harnesses import json_reader, lines
+
+TRUNK = "refs/remotes/origin/main"
+OLD = "../home/projects/x/old.jsonl"
+
+Bound = Callable[[pytest.MonkeyPatch], None]
+
+
+@pytest.fixture
+def change(repo: Repo, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Repo:
+    """A commit of a session beside the trunk, on a machine that has its transcript."""
+    repo.commit({"README": "x\n"})
+    repo.git("update-ref", TRUNK, "HEAD")
+    repo.branch("own")
+    sha = repo.commit(FILES, "Add a")
+    put(repo, {"../home/projects/x/s.jsonl": transcript(repo, sha)})
+    put(repo, {".git/info/exclude": ".agents\n"})
+    monkeypatch.setenv("CLAUDE_CONFIG_DIR", str(tmp_path / "home"))
+    monkeypatch.chdir(repo.path)
+    return repo
+
+
+@pytest.fixture
+def check(change: Repo, da_score: DaScore) -> Check:
+    run = trusted_check(change, da_score)
+
+    def check(*options: str) -> Outcome:
+        return run("--no-failing-tests", "--trunk", TRUNK, *options)
+
+    return check
+
+
+def transcript(repo: Repo, sha: str, name: str = "s") -> str:
+    return session(repo, name, result=f"[own {sha[:7]}] Add a\n 2 files changed")
+
+
+def a_line_is_too_long(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(lines, "LINE_LIMIT", 300)
+
+
+def there_are_too_many_lines(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(lines, "MOST_LINES", 3)
+
+
+BOUNDS: list[Bound] = [a_line_is_too_long, there_are_too_many_lines]
+
+
+@pytest.mark.parametrize("bound", BOUNDS, ids=lambda bound: bound.__name__)
+@pytest.mark.parametrize("base", [("--base", TRUNK), ()], ids=["a base", "all"])
+def test_a_bound_that_the_session_of_the_work_reaches_ends_the_gate(
+    check: Check,
+    monkeypatch: pytest.MonkeyPatch,
+    bound: Bound,
+    base: tuple[str, ...],
+) -> None:
+    assert check(*base).status == 0
+    bound(monkeypatch)
+    found = check(*base)
+    assert found.status == 3
+    assert "s.jsonl" in found.out
+    assert "make it readable, or move it away" in found.out
+
+
+@pytest.mark.parametrize("bound", BOUNDS, ids=lambda bound: bound.__name__)
+def test_a_session_of_other_work_ends_no_gate(
+    change: Repo, check: Check, monkeypatch: pytest.MonkeyPatch, bound: Bound
+) -> None:
+    elsewhere = transcript(change, "f" * 40, "t").replace(str(change.path), "/other")
+    put(
+        change,
+        {
+            "../home/projects/x/s.jsonl": "",
+            "../home/projects/y/t.jsonl": elsewhere,
+        },
+    )
+    bound(monkeypatch)
+    assert check("--base", TRUNK).status == 0
+    assert check().status == 0
+
+
+def test_lines_with_too_many_values_end_the_gate(
+    check: Check, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(json_reader, "has_many_values", lambda text: b"passed" in text)
+    found = check("--base", TRUNK)
+    assert found.status == 3
+    assert "commas, colons and brackets" in found.out
+
+
+@pytest.mark.parametrize(
+    ("days", "status"), [(1, 3), (-1, 0)], ids=["new", "before the branch"]
+)
+def test_what_cannot_be_opened_ends_the_gate_unless_it_is_older(
+    change: Repo, check: Check, days: int, status: int
+) -> None:
+    path = change.path / OLD
+    os.mkfifo(path)
+    began = int(change.git("log", "-1", "--format=%ct", TRUNK))
+    os.utime(path, (began + days * 86_400, began + days * 86_400))
+    assert check("--base", TRUNK).status == status
+    assert check().status == status
+
+
+def test_without_trust_or_on_the_trunk_what_cannot_be_opened_ends_no_gate(
+    change: Repo, da_score: DaScore, check: Check
+) -> None:
+    os.mkfifo(change.path / OLD)
+    assert check("--base", TRUNK).status == 3
+    assert da_score("check", "--no-failing-tests", "--base", TRUNK).status == 0
+    change.git("update-ref", TRUNK, "HEAD")
+    assert check("--max-reverted", "0").status == 0
+
+
+def test_gates_without_transcripts_hold(change: Repo, check: Check) -> None:
+    os.mkfifo(change.path / OLD)
+    found = check("--max-reverted", "0")
+    failed = [line for line in found.lines if line.startswith("FAIL")]
+    assert [line.split(": ")[1] for line in failed] == ["no-failing-tests"]
