@@ -5,6 +5,7 @@ when their function is called.
 """
 
 import os
+import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from importlib import import_module
@@ -69,6 +70,9 @@ class EvidenceRules(Frozen):
 
 _MANY_ENTRIES = 20_000
 """How many entries a log may have without a line that says so."""
+
+_SECONDS_TO_READ = 10.0
+"""Seconds of processor time that reading all entries may take without a line that says so."""
 
 REFERENCE = EvidenceRules(
     name="reference",
@@ -239,8 +243,9 @@ class Sources(Frozen):
             raise LogError(doubt)
 
         # Transcripts begin to be read before this module is loaded.
-        from scoring.log.load import load_log_for
+        from scoring.log.load import largest_entry, load_log_for
 
+        begun = time.thread_time()
         records = load_log_for(
             rubrics,
             iter_log_dir,
@@ -251,7 +256,14 @@ class Sources(Frozen):
             refuse if self.trusted else self.warn,
             self.bounds_of(iter_log_dir),
         )
-        if len(records) > _MANY_ENTRIES:
+        seconds = time.thread_time() - begun
+        if seconds > _SECONDS_TO_READ:
+            text = (
+                f"{iter_log_dir}: {len(records):,} entries took {seconds:.0f} seconds to read;"
+                f" {largest_entry(iter_log_dir)}, the largest, may list too much"
+            )
+            self.warn(TakesLong(text))
+        elif len(records) > _MANY_ENTRIES:
             text = f"{iter_log_dir}: {len(records):,} entries, which may take long"
             self.warn(TakesLong(text))
         if self.trusted:

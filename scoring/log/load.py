@@ -205,6 +205,17 @@ def _load_entries(
             yield name, record
 
 
+def largest_entry(directory: Path | str) -> str:
+    """Return the name of the largest file of entries in a log, or "" without one."""
+    with os.scandir(directory) as files:
+        sizes = {
+            file.name: file.stat(follow_symlinks=False).st_size
+            for file in files
+            if is_entry_name(file.name) or file.name == ARCHIVE_NAME
+        }
+    return max(sizes, key=sizes.__getitem__, default="")
+
+
 def claims_read_as_false(
     directory: Path | str, within: Path | str | None = None
 ) -> list[int]:

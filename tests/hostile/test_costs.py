@@ -222,6 +222,21 @@ def _(here: Here) -> str:
     return "".join(said)
 
 
+@reaches("scoring.evidence.rules._SECONDS_TO_READ")
+def _(here: Here) -> str:
+    here.patch.setattr("scoring.evidence.rules._SECONDS_TO_READ", 1)
+    rows = "- {type: unit}\n" * 15_000
+    for number in range(1, 6):
+        text = f"schema_version: 2\niteration: {number}\nverifiers:\n{rows}"
+        (here.folder / f"iter-{number}.yaml").write_text(text)
+
+    said: list[str] = []
+    sources = Sources.under(ATTRIBUTED, here.folder, options={"warn": said.append})
+    records = sources.entries([], here.folder, silent)
+    assert len(records) == 5
+    return "".join(said)
+
+
 @reaches("scoring.log.parse._LONGEST_COMMIT")
 def _(_: Here) -> str:
     text = f"schema_version: 2\niteration: 1\ncommit: {'a' * (15 << 20)}\n"
