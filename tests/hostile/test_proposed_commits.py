@@ -172,6 +172,17 @@ def test_such_a_commit_holds_where_its_tests_passed(
     assert check(*gates).status == 0
 
 
+def test_what_the_trunk_reverted_stays_reverted_when_it_is_proposed_again(
+    change: Repo, da_score: DaScore
+) -> None:
+    sha = commit_by_session(change, "3 passed in 0.1s")
+    the_trunk_reverted_the_same_change(change, sha)
+    check = trusted_check(change, da_score)
+    gate = ("--max-reverted", "0", "--trunk", TRUNK)
+    assert check(*gate).status == 3
+    assert check(*gate, "--base", TRUNK).status == 0
+
+
 def test_a_commit_that_a_person_amends_and_moves_onto_the_trunk_holds(
     change: Repo, check: Check
 ) -> None:

@@ -236,14 +236,31 @@ class AttributedHistory(CommitHistory):
                 self.rules, self.trunk, sha=sha, found_by=NOT_LANDED
             )
         new = [sha for sha in asked if sha not in self._landing_by_sha]
-        if new:
-            numbers = {sha: number for number, sha in enumerate(new)}
-            landings = self._landings_of(
-                self._graph_with(new), self._commits(new), numbers
-            )
-            decided = self._with_undone(list(map(landings.of, new)))
-            self._landing_by_sha.update(zip(new, decided, strict=True))
+        self._landing_by_sha.update(self._landings_by_likeness(new))
         return {sha: self._landing_by_sha[sha] for sha in asked}
+
+    def undone_twins(self, shas: Iterable[str]) -> list[Landing]:
+        """Return the landings of trunk commits with the work of proposed ones, that were undone.
+
+        The same work is proposed again, and the trunk has undone it before.
+        """
+        proposed = sorted(self.proposed.intersection(shas))
+        twins: dict[str, None] = {}
+        for landing in self._landings_by_likeness(proposed).values():
+            if landing.commit and landing.undone_by:
+                twins[landing.commit] = None
+        return list(self.landings(twins).values())
+
+    def _landings_by_likeness(self, shas: Sequence[str]) -> dict[str, Landing]:
+        """Return whether commits landed, as themselves or as what resembles them, by SHA."""
+        if not shas:
+            return {}
+        numbers = {sha: number for number, sha in enumerate(shas)}
+        landings = self._landings_of(
+            self._graph_with(shas), self._commits(shas), numbers
+        )
+        decided = self._with_undone(list(map(landings.of, shas)))
+        return dict(zip(shas, decided, strict=True))
 
     def rewritten(self, shas: Iterable[str]) -> dict[str, str]:
         """Return what commits off the trunk became that were amended, rebased or picked.
