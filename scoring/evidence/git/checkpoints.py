@@ -46,9 +46,9 @@ _PATH_LIMIT = 4096  # characters
 _MOST_PATHS = 10_000
 
 _DATE_PREFIX = re.compile(r"\A[0-9]{4}-[0-9]{2}-[0-9]{2}-(?=.)")
-_LINE_IN_MESSAGE = re.compile(
-    rf"^[ \t]*Entire-Checkpoint:[ \t]*([0-9a-f]{{12}}|{ULID})[ \t]*\r?$", re.MULTILINE
-)
+_TRAILER = rf"Entire-Checkpoint:[ \t]*([0-9a-f]{{12}}|{ULID})"
+_LINE_IN_MESSAGE = re.compile(rf"^[ \t]*{_TRAILER}[ \t]*\r?$", re.MULTILINE)
+_END_OF_SUBJECT = re.compile(rf"\S[ \t]+{_TRAILER}(?: \(#[0-9]+\))?\s*\Z")
 _TOKEN_KEYS = (
     "input_tokens",
     "output_tokens",
@@ -122,9 +122,12 @@ class Checkpoint(NamedTuple):
 def checkpoint_ids(message: str) -> tuple[str, ...]:
     """Return the ids of the checkpoints that a commit message names, each once.
 
-    A line ``Entire-Checkpoint: <12 hex digits or a ULID>`` names one.
+    A line ``Entire-Checkpoint: <12 hex digits or a ULID>`` names one. So does the end of the
+    subject, where a hook joined the two lines, also before the `` (#N)`` of a pull request.
     """
-    return tuple(dict.fromkeys(_LINE_IN_MESSAGE.findall(message)))
+    subject = message.partition("\n")[0]
+    names = _END_OF_SUBJECT.findall(subject) + _LINE_IN_MESSAGE.findall(message)
+    return tuple(dict.fromkeys(names))
 
 
 def has_own_ref(checkpoint_id: str) -> bool:

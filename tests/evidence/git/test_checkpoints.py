@@ -555,6 +555,17 @@ class TestMessages:
             ),
             "on the next line": ("Subject\n\nEntire-Checkpoint:\n0123456789ab\n", ()),
             "no message": ("", ()),
+            "at the end of the subject": (f"Fix it Entire-Checkpoint: {ID}\n", (ID,)),
+            "before the number of a pull request": (
+                f"Fix it Entire-Checkpoint: {ID} (#12)\n\nBody\n",
+                (ID,),
+            ),
+            "within the subject": (f"Fix Entire-Checkpoint: {ID} in it\n", ()),
+            "in the subject of what is reverted": (
+                f'Revert "Fix it Entire-Checkpoint: {ID}"\n',
+                (),
+            ),
+            "too long in the subject": (f"Fix it Entire-Checkpoint: {ID}0\n", ()),
         },
     )
     def test_name_checkpoints(self, message: str, ids: tuple[str, ...]) -> None:
@@ -563,6 +574,7 @@ class TestMessages:
     def test_are_read_in_linear_time(self) -> None:
         text = (" " * 1_000 + "\t") * 2_000 + "\n" + "Entire-Checkpoint: " * 50_000
         assert ends(lambda: checkpoint_ids(text)) == ()
+        assert ends(lambda: checkpoint_ids(text.replace("\n", ""))) == ()
 
 
 @pytest.mark.slow
