@@ -34,7 +34,7 @@ from scoring.views.gates import (
     demands,
 )
 from scoring.views.gates.build_reports import junit, markdown
-from scoring.views.unread_work import unread_work
+from scoring.views.unread_work import not_counted, unread_work
 from scoring.views.work_rows import WorkRow, work_of
 
 from .check_text import verdict_text
@@ -177,6 +177,8 @@ def command(
     examined = view.examine(preloaded.append) if has_log else ()
     with progress("Scoring the log, and looking at what became of the work"):
         verdict = check(examined, made, selection.last, allow_empty, work)
+    if trusted and gates["no_failing_tests"]:
+        verdict.notes += not_counted(verdict.work or ())
     if selection.since:
         timeless = timeless_text(units)
         if timeless:

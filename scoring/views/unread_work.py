@@ -6,6 +6,7 @@ from pathlib import PurePath
 from scoring.evidence.git.repository import GitRepository
 from scoring.evidence.git.starter import as_text
 from scoring.evidence.harnesses.not_read import NotRead, shows_one_of
+from scoring.text import counted
 
 from .work_rows import WorkRows
 
@@ -50,6 +51,17 @@ def unread_work(
                 f"{each.why}; it may be of this work, so what it shows is not known: make it "
                 "readable, or move it away if it is of other work"
             )
+
+
+def not_counted(rows: WorkRows) -> Iterator[str]:
+    """Yield how much work has sessions, and no test run that counts where only trusted ones do."""
+    units = [row for row in rows if row.unit.sessions and row.unit.last_passed is None]
+    if units:
+        yield (
+            f"{counted(len(units), 'unit')} of work with a session here and no test run that "
+            "counts: with --trusted a session counts for a commit whose SHA git printed to it, and "
+            "of which it wrote 90 % or more; run the tests in this job where that matters"
+        )
 
 
 def _names_in(path: str) -> Iterable[str]:
