@@ -143,7 +143,9 @@ class CodexReader(CodexCalls):
             self._take_item(payload.item)
         elif kind == "custom_tool_call":
             self.take_custom_call(payload)
-        elif kind in ("function_call", "local_shell_call"):
+        elif kind in ("function_call", "local_shell_call") or (
+            kind == "tool_search_call" and payload.execution == "client"
+        ):
             self.take_call(payload)
         elif line.type in ("session_meta", "turn_context"):
             self._take_service(payload.service_tier)

@@ -94,6 +94,8 @@ class CodexPayload(msgspec.Struct, gc=False):
     input: Any = None
     output: RawField = UNSET
     action: Any = None
+    execution: Any = None
+    status: Any = None
     success: Any = None
     result: Any = None
     id: Any = None
@@ -207,9 +209,17 @@ def _patch_failed(payload: CodexPayload) -> bool | None:
     return not payload.success if isinstance(payload.success, bool) else None
 
 
+def _search_failed(payload: CodexPayload) -> bool | None:
+    """Return whether a search for tools by the client failed, or None where that is not stated."""
+    if payload.execution != "client":
+        return None
+    return {"completed": False, "failed": True}.get(only_text(payload.status))
+
+
 RESULTS: dict[str | None, Callable[[CodexPayload], bool | None]] = {
     "function_call_output": _output_failed,
     "custom_tool_call_output": _output_failed,
+    "tool_search_output": _search_failed,
     "patch_apply_end": _patch_failed,
     "mcp_tool_call_end": _mcp_call_failed,
 }

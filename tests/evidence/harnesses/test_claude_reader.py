@@ -216,6 +216,21 @@ class TestCallWithAHiddenId:
         found = seen(tmp_path, edit, answered(2, HIDDEN, is_error=failed))
         assert found.get("edits", []) == ([] if failed else ["/work/app/a.py"])
 
+    @pytest.mark.parametrize("failed", [True, False])
+    def test_is_no_edit_where_a_hook_refused_it(
+        self, tmp_path: Path, failed: bool
+    ) -> None:
+        write = response(
+            1, "msg_1", "req_1", use("Write", HIDDEN, file_path="a.py", content="x")
+        )
+        text = (
+            "PreToolUse:Write hook error: [check]: no such file here" if failed else ""
+        )
+        found = seen(
+            tmp_path, write, answered(2, HIDDEN, content=text, is_error=failed)
+        )
+        assert found.get("edits", []) == ([] if failed else ["/work/app/a.py"])
+
 
 class TestRefusal:
     def test_leaves_the_result_that_came_before(self, tmp_path: Path) -> None:

@@ -28,6 +28,7 @@ from helpers.sessions import seen as seen_in
 from scoring.evidence.commands.objective_flags import BASH, LOOP_STATE, TESTS
 from scoring.evidence.harnesses.codex import Codex
 from scoring.evidence.harnesses.codex_counts import CountedTurn
+from scoring.evidence.transcripts.events import Call
 from scoring.evidence.transcripts.facts import COVERED, HarnessFacts
 
 
@@ -199,6 +200,27 @@ class TestVerdict:
     ) -> None:
         expected = (0, 0) if failed is None else (1, int(failed))
         assert facts(tmp_path, output(1, said, kind=kind))[5:] == expected
+
+    @cases(
+        "keys, counted",
+        {
+            "by the client": ({"execution": "client", "status": "completed"}, (1, 0)),
+            "that failed": ({"execution": "client", "status": "failed"}, (1, 1)),
+            "without a status": ({"execution": "client"}, (0, 0)),
+            "by the API": ({"execution": "server", "status": "completed"}, (0, 0)),
+        },
+    )
+    def test_of_a_search_for_tools(
+        self, tmp_path: Path, keys: Line, counted: tuple[int, int]
+    ) -> None:
+        lines = (
+            item(1, "tool_search_call", **keys, arguments={"query": "x"}),
+            item(2, "tool_search_output", **keys, tools=[]),
+        )
+        assert facts(tmp_path, *lines)[5:] == counted
+        number_of_calls = int(keys["execution"] == "client")
+        path = put(tmp_path / "other" / "rollout-1.jsonl", meta(0, "s"), *lines)
+        assert len(events_of(path, "codex").of(Call)) == number_of_calls
 
     def test_is_read_when_the_text_is_written_in_another_way(
         self, tmp_path: Path
