@@ -8,7 +8,9 @@ import contextlib
 import json
 import tempfile
 from array import array
+from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Collection, Iterable
+from operator import itemgetter
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, NamedTuple, cast, get_args
@@ -456,13 +458,13 @@ class History(NamedTuple):
 
     commits: dict[str, Any]
     added: dict[str, dict[FileLine, int]]
+    by_author_time: list[tuple[int, str]]
 
     def authored_between(self, first: float, last: float) -> list[str]:
-        return [
-            sha
-            for sha, commit in self.commits.items()
-            if first <= commit.authored <= last
-        ]
+        author_time = itemgetter(0)
+        start = bisect_left(self.by_author_time, first, key=author_time)
+        end = bisect_right(self.by_author_time, last, key=author_time)
+        return [sha for _, sha in self.by_author_time[start:end]]
 
     def lines_added(
         self, shas: Collection[str], *, is_net: bool
@@ -495,7 +497,7 @@ def session_of(events: TranscriptEvents) -> Session:
 def commit_after_each_edit(path: str, count: int) -> None:
     """Find the commits that a hook makes, each after an edit by one session."""
     began = 1_700_000_000
-    history = History({}, {})
+    history = History({}, {}, [])
     edits = []
     calls = []
     for number in range(count):
@@ -508,6 +510,7 @@ def commit_after_each_edit(path: str, count: int) -> None:
         authored = began + 5 * (line + 1)
         commit = SimpleNamespace(sha=sha, authored=authored, subject="Save")
         history.commits[sha] = commit
+        history.by_author_time.append((authored, sha))
         history.added[sha] = {(path.format(number), one): 1 for one in hashes}
 
     events = events_of_one_session(2 * count)
