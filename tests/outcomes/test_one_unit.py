@@ -285,12 +285,18 @@ class TestQuietCommits:
         assert [unit["kind"] for unit in units(history, da_score)] == ["rest"]
 
 
+@pytest.mark.parametrize(
+    "other", [False, True], ids=["", "another commit is in between"]
+)
 @pytest.mark.parametrize("first", ["a", "b"])
 def test_lines_before_a_call_that_makes_two_commits_are_of_the_one_with_their_edits(
-    history: History, da_score: DaScore, first: str
+    history: History, da_score: DaScore, first: str, other: bool
 ) -> None:
     session = history.session("s1")
     writes(session, 100, 1, "src/b.py")
+    if other:
+        mark = history.commit(150, "Add c", files={"src/c.py": TEXT})
+        session.commits(150.2, 4, mark, "Add c")
     paths = ["src/a.py", "src/b.py"] if first == "a" else ["src/b.py", "src/a.py"]
     marks = [
         history.commit(
@@ -309,7 +315,8 @@ def test_lines_before_a_call_that_makes_two_commits_are_of_the_one_with_their_ed
         unit["subject"]: unit["tokens"] and unit["tokens"]["output"]
         for unit in units(history, da_score)
     }
-    assert tokens == {"Add src/a.py": None, "Add src/b.py": 1 + 2}
+    of_both = {"Add c": 1 + 4, "Add src/b.py": 2} if other else {"Add src/b.py": 1 + 2}
+    assert tokens == {"Add src/a.py": None, **of_both}
 
 
 def recorded(

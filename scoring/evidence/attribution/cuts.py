@@ -110,15 +110,21 @@ class _TreeCutter(NamedTuple):
         """Return the cuts of a tree that lines show and those by the times of commits, in order.
 
         Of cuts at one position those that lines show come first, of these the commits of files
-        that were edited; then earlier commits. ``shares`` have commits that cut it by their times.
+        that were edited in the part, and then those of files with a pending edit before it; then
+        earlier commits. ``shares`` have commits that cut it by their times.
         """
         positions = sorted({0, *(cut.at for cut in tree.cuts)})
         starts = dict(zip(positions[1:], positions, strict=False))
         candidates: list[tuple[int, int, int, Cut]] = []
         for cut in dict.fromkeys(tree.cuts):
             part = SessionPart(tree, starts.get(cut.at, 0), cut.at)
-            files = self.shares[cut.place].question.files if cut.place >= 0 else ()
-            candidates.append((cut.at, -part.edits_any(files), cut.place, cut))
+            rank = 0
+            if cut.place >= 0:
+                if part.edits_any(self.shares[cut.place].question.files):
+                    rank = -2
+                elif self.changed.takes_pending(cut.place, part._replace(start=0)):
+                    rank = -1
+            candidates.append((cut.at, rank, cut.place, cut))
         for share in shares:
             at = _lines_before(share, tree)
             if at is not None:
