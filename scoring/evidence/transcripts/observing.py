@@ -40,6 +40,9 @@ from .open_calls import EventPlace, OpenCall, refuse_many_calls
 from .prompts import asks, goes_on, said_in
 from .transcript_events import TranscriptEvents, TranscriptLine
 
+_MOST_IDLE_PROMPTS = 3
+"""How many prompts after the agent last edited or ran something may be about what it did."""
+
 
 class Observations:
     """What is seen in one transcript.
@@ -78,6 +81,7 @@ class Observations:
         self._idle = False  # whether the agent has done nothing since the last prompt
         self._has_worked = False  # whether it called a tool before
         self._last_prompt = 0  # the key of its text
+        self._idle_prompts = 0  # those since the agent last edited or ran something
         # whether the user stopped the agent since it was last active
         self._is_stopped = False
 
@@ -117,10 +121,13 @@ class Observations:
         self._idle = True
         is_again = self._last_prompt == key_of(text)
         self._last_prompt = key_of(text)
+        self._idle_prompts += 1
         if not self._has_worked:
             return
 
         words = said_in(text)
+        if words == "wrong" and self._idle_prompts > _MOST_IDLE_PROMPTS:
+            words = None  # it is about an idea
         if words:
             self._note(Prompt, kind=words)
         elif self._is_stopped and (is_again or goes_on(text)):
@@ -195,6 +202,7 @@ class Observations:
         """
         opened = self.open_call(call)
         opened.works = True
+        self._idle_prompts = 0
         self._runs.note_edit()
         opened.note(Edit, self.files.path_numbers(paths, folder), by_tool=True)
         opened.written = self.files.changes(lines, folder, whole=whole)
@@ -220,6 +228,7 @@ class Observations:
         folder = with_slashes(folder)
         commands = commands_of(text)
         opened.works = True
+        self._idle_prompts = 0
         opened.does_one_thing = len(commands) == 1
         opened.folder = folder
         self._runs.note_command(opened, commands, text)

@@ -40,7 +40,8 @@ _REQUEST = re.compile(
     re.DOTALL | re.MULTILINE,
 )
 _QUOTED = re.compile(
-    r'```.*?(?:```|\Z)|""".*?(?:"""|\Z)|^[ \t]*>.*?$|"[^"\n]{40,}"',
+    r'```.*?(?:```|\Z)|""".*?(?:"""|\Z)|^[ \t]*>.*?$|"[^"\n]{40,}"'
+    r"|^[45]\d\d(?: [a-z]+){0,3}[ \t]*\n.*?(?=\n[ \t]*\n|\Z)|<(?:!doctype|html)\b.*?(?:</html>|\Z)",
     re.DOTALL | re.MULTILINE,
 )
 _INLINE = re.compile(r"([\"`])[^\"`\n]*\1|(?<=\S) *\([^()\n]*\)")

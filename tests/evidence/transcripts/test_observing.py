@@ -707,6 +707,16 @@ class TestPrompt:
             (3, "wrong"),
         ]
 
+    @pytest.mark.parametrize(
+        ("prompts", "noted"), [(3, [4]), (4, [])], ids=["up to three", "more"]
+    )
+    def test_is_about_an_idea_where_nothing_was_done_for_some_prompts(
+        self, prompts: int, noted: list[int]
+    ) -> None:
+        said = [user(text(f"And what of boat {n}?")) for n in range(prompts - 1)]
+        events = seen(*bash("ls"), *said, user(text(self.WRONG)))
+        assert [prompt.line for prompt in events.of(Prompt)] == noted
+
     @cases(
         "line, noted",
         {

@@ -32,6 +32,21 @@ REVIEW = (
             id="behind what was pasted",
         ),
         pytest.param(
+            "404 Not Found\nThere isn't a boat here.\n\nIt still fails.",
+            "404 Not Found\nThere isn't a boat here.",
+            id="behind a page that was pasted",
+        ),
+        pytest.param(
+            "<html>\n<p>The map isn't right</p></html>\nThe map isn't right",
+            "<html>\n<p>The map isn't right</p></html>",
+            id="behind HTML that was pasted",
+        ),
+        pytest.param(
+            "no, I meant the other boat",
+            "I meant the other boat",
+            id="not what was only put in other words",
+        ),
+        pytest.param(
             "that is wrong. " + "x " * OWN_LIMIT,
             "x " * OWN_LIMIT + ". That is wrong.",
             id="at the beginning",
