@@ -207,10 +207,12 @@ def _unit_of(units: _Units, name: str, landing: Landing | None) -> OpenUnit:
     return units[name]
 
 
-def _missing_sessions(unit: OpenUnit, checkpoints: Mapping[str, Checkpoint]) -> int:
-    """Return how many sessions its checkpoints list that left a unit no transcript.
+def _missing_sessions(
+    unit: OpenUnit, checkpoints: Mapping[str, Checkpoint]
+) -> tuple[str, ...]:
+    """Return the ids of the sessions its checkpoints list that left a unit no transcript.
 
-    0 for a unit without lines.
+    None for a unit without lines.
     """
     here = {session_id for _, session_id in unit.lines}
     missing = set()
@@ -218,7 +220,7 @@ def _missing_sessions(unit: OpenUnit, checkpoints: Mapping[str, Checkpoint]) -> 
         for session in checkpoints[name].sessions:
             if session.session_id and (session.missing or not session.blobs):
                 missing.add(session.session_id)
-    return len(missing - here)
+    return tuple(sorted(missing - here))
 
 
 # Lines

@@ -88,7 +88,7 @@ class Unit:
         mended_in_branch: the commits that undid or fixed it and that the same merge brought, so
             that the trunk never had the work without them.
         missing_subagents: how many sub-agents it started that left no transcript here.
-        missing_sessions: how many sessions its checkpoints list that left no transcript here.
+        missing_sessions: the ids of the sessions its checkpoints list and store no transcript of.
         first_line: the first line of lost work as ``transcript:line``; "" otherwise.
         checkpoint_branch: what git calls the branch with its checkpoints here.
     """
@@ -124,7 +124,7 @@ class Unit:
     outcome: Outcome | None = None
     mended_in_branch: tuple[str, ...] = ()
     missing_subagents: int = 0
-    missing_sessions: int = 0
+    missing_sessions: tuple[str, ...] = ()
     first_line: str = ""
     checkpoint_branch: str = BRANCH
 

@@ -284,7 +284,9 @@ def work_summary(rows: WorkRows) -> PlainData:
             "without_cost": sum(row.cost is None for row in to_nothing),
             "cost": total_cost(to_nothing),
         },
-        "missing_sessions": sum(row.unit.missing_sessions for row in rows),
+        "missing_sessions": len(
+            {name for row in rows for name in row.unit.missing_sessions}
+        ),
         "missing_subagents": sum(row.unit.missing_subagents for row in rows),
     }
 

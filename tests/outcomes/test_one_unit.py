@@ -668,6 +668,26 @@ def test_where_the_transcript_of_one_session_is_missing_the_cost_is_at_least_tha
     ) is not is_here
 
 
+def test_a_session_without_a_transcript_counts_once_however_many_units_miss_it(
+    history: History, da_score: DaScore
+) -> None:
+    maker = history.session("maker", stored=False)
+    for number, second in enumerate((100, 200), 1):
+        path = f"src/{number}.py"
+        writes(maker, second, number, path)
+        abouts: list[Any] = [
+            ({"session": name, "created_at": stamp(second + 50)}, lines)
+            for name, lines in (("maker", list(maker.lines)), ("helper", None))
+        ]
+        checkpoint = history.checkpoint(number, *abouts)
+        history.commit(second + 50, f"Add {path}", checkpoint, files={path: TEXT})
+    history.commit(30 * DAY, "Later")
+
+    assert len(units(history, da_score)) == 2
+    page = da_score("work", *places(history)).out
+    assert "1 session of the work left no transcript here" in page
+
+
 class TestPathTexts:
     def test_what_was_refused_is_written_when_it_is_written_again(self) -> None:
         files = PathTexts()
