@@ -53,11 +53,13 @@ class _Corrections:
         self._stopped_by: dict[SessionKey, Sighting] = {}
         self._words: dict[SessionKey, Sighting] = {}
         self._responses: set[int] = set()  # of which a call was refused
+        self._said_in: dict[int, SessionKey] = {}  # by the key of such words
 
     def note(self, sighting: Sighting) -> None:
         """Note a call, an interruption, a refusal, or a prompt.
 
-        Words that say that something is wrong count unless a stop before them already does. A
+        Words that say that something is wrong count unless a stop before them already does, and
+        once where several sessions are told the same. A
         prompt that only lets the agent go on takes the interruption before it back.
         """
         session = sighting.session
@@ -74,6 +76,8 @@ class _Corrections:
         elif kind == "interruption":
             self._note_interruption(sighting, stopped_by)
         elif kind == "wrong":
+            if self._said_in.setdefault(sighting.event.text, session) != session:
+                return  # another session was told the same
             self._words[session] = self._listed(sighting, stopped_by is not None)
         elif (
             kind == "goes_on" and stopped_by and stopped_by.event.kind == "interruption"

@@ -328,9 +328,11 @@ class Prompt(Event):
 
     Attributes:
         kind: what it says.
+        text: the key of its text.
     """
 
     kind: PromptKind
+    text: int
 
 
 class ChatText(Event):

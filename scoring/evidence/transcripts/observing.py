@@ -129,9 +129,9 @@ class Observations:
         if words == "wrong" and self._idle_prompts > _MOST_IDLE_PROMPTS:
             words = None  # it is about an idea
         if words:
-            self._note(Prompt, kind=words)
+            self._note(Prompt, kind=words, text=self._last_prompt)
         elif self._is_stopped and (is_again or goes_on(text)):
-            self._note(Prompt, kind="goes_on")
+            self._note(Prompt, kind="goes_on", text=self._last_prompt)
         self._is_stopped = False
 
     def taken_back(self, since: int) -> None:

@@ -204,6 +204,29 @@ def test_what_another_session_does_meanwhile_changes_no_correction(
 
 
 @pytest.mark.parametrize(
+    ("same", "words"), [(True, 1), (False, 2)], ids=["the same", "something else"]
+)
+def test_what_several_sessions_are_told_counts_once(
+    made: History, observed: Read, same: bool, words: int
+) -> None:
+    one, other = made.session("s1"), made.session("s2")
+    one.edit(9, 8, "src/a.py")
+    other.edit(9.5, 16, "src/a.py")
+    one.prompt(10, PROMPTS["wrong"])
+    other.prompt(11, PROMPTS["wrong"] if same else "No, that is not right")
+    mark = made.commit(
+        20,
+        "work",
+        made.checkpoint(
+            1, ({"session": "s1"}, one.lines), ({"session": "s2"}, other.lines)
+        ),
+        files={"src/a.py": "x"},
+    )
+    made.entry(mark, "work")
+    assert observed(made)[1].corrections.words == words
+
+
+@pytest.mark.parametrize(
     ("edited", "command", "resets"),
     [
         pytest.param(
