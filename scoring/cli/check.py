@@ -170,8 +170,11 @@ def command(
             rows = [row for row in rows if _has_one_of(row, beyond)]
         doubts: tuple[str, ...] = ()
         if trusted:
-            places = (repository, base_sha, books[0].trunk.commit)
-            doubts = tuple(unread_work(books[0].not_read, rows, *places))
+            trunk_sha = books[0].trunk.commit
+            unread = unread_work(
+                books[0].not_read, rows, repository, base_sha, trunk_sha
+            )
+            doubts = tuple(unread)
         return ChosenWork(rows, none_chosen(units), doubts)
 
     examined = view.examine(preloaded.append) if has_log else ()

@@ -69,7 +69,7 @@ def work_of_agents(
     shas_shown = history.repository.resolve_digits(commits_shown(sessions))
     shas_shown.update({sha: sha for sha in shas_shown.values()})
 
-    remade = () if sources.trusted else _made_anew(sessions, history, shas_shown)
+    remade = () if sources.trusted else _made_made_again(sessions, history, shas_shown)
 
     neighbourhood = Neighbourhood(
         read.work_trees,
@@ -81,7 +81,7 @@ def work_of_agents(
     return WorkOfAgents(sessions, checkpoints, history, shas_shown, sources.trusted)
 
 
-def _made_anew(
+def _made_made_again(
     sessions: Iterable[Session],
     history: AttributedHistory,
     shas_shown: Mapping[str, str],
@@ -93,7 +93,7 @@ def _made_anew(
     SHA. So a commit of another clone may be found here.
     """
     shown_in_time = set()
-    anew = []
+    made_again = []
     for session in sessions:
         for made in session.made:
             in_call = history.authored_between(made.begun // NS, made.time // NS)
@@ -103,8 +103,8 @@ def _made_anew(
             elif not sha and made.subject:
                 same_subject = sole_with_subject(made.subject, in_call, history)
                 if same_subject:
-                    anew.append((made.sha, same_subject))
-    return {digits for digits, sha in anew if sha not in shown_in_time}
+                    made_again.append((made.sha, same_subject))
+    return {digits for digits, sha in made_again if sha not in shown_in_time}
 
 
 def commits_of_agents(

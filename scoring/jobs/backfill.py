@@ -138,7 +138,7 @@ class _NothingToDo(Frozen):
 
     Attributes:
         report: the report.
-        watched: what it was read from beside what git and transcripts said.
+        watched: what it was read from, except git and transcripts.
         state: the state of that.
     """
 
@@ -252,15 +252,15 @@ def _bring_up_to_date(
 
     if opened or report.scored or report.warnings or report.broken:
         return None
-    watched = _watched_beside_answers(log, sources, records)
+    watched = _watched_files(log, sources, records)
     state = watched.state(settled_at=begun)
     return _NothingToDo(report, watched, state) if state else None
 
 
-def _watched_beside_answers(
+def _watched_files(
     log: Path, sources: Sources, records: Iterable[IterationRecord]
 ) -> Watched:
-    """Return what scores are read from beside answers of git and transcripts, and the sidecars."""
+    """Return the sidecars, and what scores are read from except git and transcripts."""
     artifacts = set()
     for record in records:
         for artifact in filter(None, map(trim, record.artifacts)):

@@ -17,7 +17,7 @@ from .explain import WORTH_SAYING, Explanation
 from .landing_text import named_commit
 from .outcome_pages import later_commits, outcome_text
 from .session_pages import score_text
-from .table import Line, Lines, Page
+from .table import Lines, Page, commands_to_paste
 
 _ROLES = {
     "impl": "the agent that did the work",
@@ -342,18 +342,9 @@ def commands_to_read(observed: Iterable[Observed], commits: Iterable[str]) -> Pa
             ranges.append((lines.path, lines.first, lines.last))
 
     commands = [command_to_show(*place) for place in sorted(set(spots or ranges))]
-    yield from _pasted("To read these lines", filter(None, commands))
+    yield from commands_to_paste("To read these lines", filter(None, commands))
     shown = [f"git show {commit}" for commit in commits]
-    yield from _pasted("To read what undid or fixed the work", shown)
-
-
-def _pasted(title: str, commands: Iterable[str]) -> Page:
-    """Yield commands under a title, or nothing without commands."""
-    lines = [Line(f"  {command}", pasted=True) for command in commands]
-    if lines:
-        yield ""
-        yield title
-        yield from lines
+    yield from commands_to_paste("To read what undid or fixed the work", shown)
 
 
 def _work_parts(observed: Observed) -> Lines:

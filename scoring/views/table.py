@@ -251,6 +251,15 @@ Lines: TypeAlias = Iterator[str]
 """Lines of a page, each a text."""
 
 
+def commands_to_paste(title: str, commands: Iterable[str]) -> Page:
+    """Yield commands under a title, or nothing without commands."""
+    lines = [Line(f"  {command}", pasted=True) for command in commands]
+    if lines:
+        yield ""
+        yield title
+        yield from lines
+
+
 def titled(title: str, *blocks: Block) -> Iterator[Block]:
     """Yield blocks under a title, with an empty line before it."""
     yield ""

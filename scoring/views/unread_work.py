@@ -59,8 +59,8 @@ def not_counted(rows: WorkRows) -> Iterator[str]:
     if units:
         yield (
             f"{counted(len(units), 'unit')} of work with a session here and no test run that "
-            "counts: with --trusted a session counts for a commit whose SHA git printed to it, and "
-            "of which it wrote 90 % or more; run the tests in this job where that matters"
+            "counts: with --trusted a session counts for a commit that git printed to it by its "
+            "SHA, and of which it wrote 90 % or more; run the tests in this job where that matters"
         )
 
 
@@ -75,11 +75,10 @@ def _proposed(
     """Return the commits of HEAD that a base has not, and the time of the commit they began from.
 
     Without a base these are all commits of HEAD. The time is that of the oldest such commit, in
-    seconds since 1970: 0 where none is before them, and None where there are none.
+    seconds since 1970: 0 if none is before them, and None without any.
     """
-    others = [f"^{base}"] if base else []
-    options = ("--timestamp", "--boundary")
-    answer = repository.run("rev-list", *options, "HEAD", *others, "--")
+    wanted = ["HEAD", f"^{base}"] if base else ["HEAD"]
+    answer = repository.run("rev-list", "--timestamp", "--boundary", *wanted, "--")
     shas = set()
     times = []
     for line in as_text(answer).split("\n")[:-1]:

@@ -187,7 +187,7 @@ def test_a_commit_that_a_person_amends_and_moves_onto_the_trunk_holds(
     change: Repo, check: Check
 ) -> None:
     commit_by_session(change, "3 passed in 0.1s")
-    note = "a session counts for a commit whose SHA git printed to it"
+    note = "a session counts for a commit that git printed to it by its SHA"
     assert note not in check("--no-failing-tests").out
     change.git("commit", "-q", "--amend", "-m", f"{SUBJECT}, for prices")
     assert note in check("--no-failing-tests").out

@@ -134,10 +134,9 @@ class CommitHistory(TrunkHistory):
 
     @cached_property
     def proposed(self) -> frozenset[str]:
-        """The commits that HEAD has and the trunk has not, where only trusted evidence counts.
+        """The commits that HEAD has and the trunk has not; none unless evidence must be trusted.
 
-        None of them is taken for another commit. Whoever proposes them could make one that has the
-        time, the parent, the subject or the change of another. Elsewhere there are none.
+        None of them is taken for another commit, which whoever proposes them could have made.
         """
         if not self._is_strict or not self.trunk.commit:
             return frozenset()

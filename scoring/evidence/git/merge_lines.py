@@ -26,8 +26,8 @@ def added_by_merge(
 ) -> Counter[FileLine] | None:
     """Count the lines of a merge, by path and hash, that are in none of its parents.
 
-    Where there are none, count those that are neither in its first parent nor in one of the trunk:
-    another parent may have been made to have what a session wrote.
+    A merge without such lines counts with those that are neither in its first parent nor in one of
+    the trunk: another parent may have been made to have what a session wrote.
 
     Args:
         lines: the lines of the repository.
@@ -39,7 +39,7 @@ def added_by_merge(
         None where git cannot say.
     """
     own: Counter[FileLine] | None = None
-    beside: Counter[FileLine] | None = None
+    not_on_trunk: Counter[FileLine] | None = None
     pairs = [CommitPair(merge, parent) for parent in parents]
     for number, patch in enumerate(lines.patches(pairs)):
         if patch is None:
@@ -47,8 +47,8 @@ def added_by_merge(
 
         added = hashes_added(patch, is_strict=True)
         own = added if own is None else own & added
-        if beside is None:
-            beside = added
+        if not_on_trunk is None:
+            not_on_trunk = added
         elif parents[number] in trunk:
-            beside &= added
-    return own or beside
+            not_on_trunk &= added
+    return own or not_on_trunk
