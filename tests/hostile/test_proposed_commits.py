@@ -201,6 +201,18 @@ def test_a_commit_that_a_person_amends_and_moves_onto_the_trunk_holds(
     assert check(*gates).status == 0
 
 
+@pytest.mark.parametrize(
+    "branch", ["a]b", "pr]", "a]-1234567]", "x" * 200 + "/" + "y" * 200]
+)
+def test_a_commit_on_a_branch_of_any_name_is_looked_at(
+    change: Repo, check: Check, branch: str
+) -> None:
+    sha = change.commit(FILES, SUBJECT)
+    result = f"[{branch} {sha[:7]}] {SUBJECT}\n 1 file changed"
+    keep_session(change, "1 failed in 0.1s", result=result)
+    assert check("--no-failing-tests").status == 3
+
+
 # Work in merges
 
 AGENT = "Co-Authored-By: Claude <noreply@anthropic.com>"

@@ -10,6 +10,7 @@ from helpers.pull_requests import FILES, Check, put, session, trusted_check
 from helpers.repos import Repo
 
 from scoring.evidence.harnesses import json_reader, lines
+from scoring.evidence.harnesses.not_read import shows_one_of
 
 TRUNK = "refs/remotes/origin/main"
 OLD = "../home/projects/x/old.jsonl"
@@ -87,6 +88,16 @@ def test_a_session_of_other_work_ends_no_gate(
     bound(monkeypatch)
     assert check("--base", TRUNK).status == 0
     assert check().status == 0
+
+
+@pytest.mark.parametrize("branch", ["a]b", "x" * 200 + "/" + "y" * 200])
+def test_a_commit_is_found_in_a_text_whatever_the_name_of_its_branch(
+    tmp_path: Path, branch: str
+) -> None:
+    path = tmp_path / "s.jsonl"
+    path.write_text(f"[{branch} 1234567] Add a\\n")
+    assert shows_one_of(str(path), ["1234567" + "a" * 33])
+    assert not shows_one_of(str(path), ["7654321" + "a" * 33])
 
 
 def test_lines_with_too_many_values_end_the_gate(

@@ -18,9 +18,13 @@ from .shell_command import Commands, ShellCommand
 ROOT_COMMIT = "(root-commit)"
 """What git writes after the branch of the first commit of a repository."""
 
-_COMMIT_LINE = re.compile(
-    r"^\[([^\[\]\n]{1,255}) ([0-9a-f]{7,40})\] ([^\r\n]{0,1000})", re.MULTILINE
-)
+LONGEST_BRANCH = 4096
+"""How many characters of what git writes before the digits are read."""
+
+COMMIT_MADE = rf"\[([^\[\n]{{1,{LONGEST_BRANCH}}}?) ([0-9a-f]{{7,40}})\]"
+"""Matches ``[BRANCH SHA]``, as git prints it for a commit. A branch may have ``]``, not ``[``."""
+
+_COMMIT_LINE = re.compile(rf"^{COMMIT_MADE} ([^\r\n]{{0,1000}})", re.MULTILINE)
 _COMMIT_LINE_LIMIT = 1000
 """How many commits of one output are read, the first ones."""
 

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from scoring.errors import silent
+from scoring.evidence.commands.git_commands import COMMIT_MADE, LONGEST_BRANCH
 from scoring.evidence.transcripts.opening import opened
 from scoring.evidence.transcripts.transcript_events import TranscriptEvents
 from scoring.evidence.transcripts.transcript_files import TranscriptFile
@@ -21,9 +22,9 @@ BOUNDS = (TOO_LONG, MANY_VALUES, TOO_DEEP)
 
 _MOST_SEARCHED = 256 << 20
 _BLOCK = 1 << 20
-_LONGEST_SHOWN = 300
+_LONGEST_SHOWN = LONGEST_BRANCH + 50
 _SHOWN = re.compile(
-    rb"\[[^\[\]\n]{1,255} ([0-9a-f]{7,40})\]|\.\.([0-9a-f]{7,40})\b|\b([0-9a-f]{40})\b"
+    rf"{COMMIT_MADE}|\.\.([0-9a-f]{{7,40}})\b|\b([0-9a-f]{{40}})\b".encode()
 )
 """Matches commits as git prints them: where it made one, in a push, and in full."""
 
