@@ -187,11 +187,11 @@ def ledger_of(
     assert scan.work
 
     recorded = {tree.root for tree in scan.work.trees if tree.checkpoints}
-    units = units_of_log(evidence, scan, git)
+    horizon = rules.horizon_days * DAY
+    units = units_of_log(evidence, scan, git, horizon)
 
     caller = git.repository.callers_names
     describe(units, git, caller, recorded)
-    horizon = rules.horizon_days * DAY
     follow_lines(units, git, horizon)
     name_commits_of_rests(units, git, horizon)
     decide_states(units, git, horizon)

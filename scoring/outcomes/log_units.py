@@ -3,6 +3,7 @@
 import re
 from array import array
 from collections.abc import Iterable, Mapping, Sequence
+from itertools import chain
 from typing import NamedTuple, TypeAlias
 
 from scoring.evidence.attribution.attributed import AttributedScan
@@ -12,17 +13,18 @@ from scoring.evidence.attribution.session_trees import (
     AllWork,
     SessionPart,
 )
+from scoring.evidence.attribution.written import SAME_PATCH, least_share
 from scoring.evidence.facts import Evidence
 from scoring.evidence.git.authorship import AttributedHistory
 from scoring.evidence.git.checkpoints import Checkpoint
 from scoring.evidence.git.facts import Landing
-from scoring.evidence.transcripts.facts import NS_MAX
+from scoring.evidence.transcripts.facts import NS, NS_MAX
 from scoring.evidence.transcripts.streams import user_times
 from scoring.evidence.unlogged import Unlogged
 from scoring.log.model import IterationRecord
 from scoring.text import trim
 
-from .measuring import measure, small_rests
+from .measuring import LEAST_LINES, measure, written_by_rests
 from .unit import Entry, Kind, OpenUnit
 
 _SHA = re.compile("[0-9a-f]{7,64}")
@@ -49,7 +51,7 @@ class _Gathering(NamedTuple):
 
 
 def units_of_log(
-    evidence: Evidence, scan: AttributedScan, git: AttributedHistory
+    evidence: Evidence, scan: AttributedScan, git: AttributedHistory, horizon: float
 ) -> list[OpenUnit]:
     """Return all units with what transcripts show of them.
 
@@ -57,6 +59,7 @@ def units_of_log(
         evidence: the evidence of the log, of which an answer was asked already.
         scan: the transcripts as the evidence reads them. The trees of sessions are removed.
         git: the history that the evidence reads.
+        horizon: how long, in seconds, after a rest a commit may have its lines.
     """
     items = []
     for record in evidence.records:
@@ -71,9 +74,7 @@ def units_of_log(
     work = scan.work
     work.trees = ()  # all that follows asks for lines
     _give_checkpoints(units, scan.checkpoints, work)
-    for rest in small_rests(units.values(), work):
-        _turn_into_talk(units, rest)
-
+    _settle_rests(units, work, git, times, horizon)
     measure(units.values(), work, times)
     for unit in units.values():
         unit.missing_sessions = _missing_sessions(unit, scan.checkpoints)
@@ -280,13 +281,63 @@ def _unit_without_entry(part: SessionPart, gathering: _Gathering) -> OpenUnit:
     return gathering.units.setdefault(name, OpenUnit(name, kind))
 
 
+def _settle_rests(
+    units: _Units,
+    work: AllWork,
+    git: AttributedHistory,
+    times: Sequence[int],
+    horizon: float,
+) -> None:
+    """Make rests that wrote little talk, and add those that a commit has whole to its unit.
+
+    The unit is that of a landed commit of which another session's lines are here, authored since
+    the rest began, that adds at least :data:`SAME_PATCH` of what the rest wrote.
+
+    Args:
+        units: the units, with their lines.
+        work: the transcripts that were read.
+        git: the history.
+        times: when each line was written, in nanoseconds since 1970, by the line's number.
+        horizon: how long, in seconds, after the rest the commit may be on the trunk.
+    """
+    candidates: dict[str, list[str]] = {}
+    rests = {}
+    for rest, written in written_by_rests(units.values(), work):
+        if sum(map(len, written.values())) < LEAST_LINES:
+            _turn_into_talk(units, rest)
+            continue
+        of_lines = sorted(times[line] for line in rest.all_lines)
+        began, ended = of_lines[0] // NS, of_lines[-1] // NS
+        rests[rest.unit] = written
+        candidates[rest.unit] = [
+            sha
+            for sha in git.trunk_between(began, ended + horizon)
+            if sha in units
+            and units[sha].lines
+            and (git.walk[sha].authored or 0) >= began
+        ]
+
+    added = git.lines_added(chain.from_iterable(candidates.values()))
+    for name, written in rests.items():
+        least = SAME_PATCH * sum(map(len, written.values()))
+        for sha in candidates[name]:
+            lines = added.get(sha, {})
+            share = least_share(lines, [written]) or 0.0
+            if share * sum(lines.values()) >= least:
+                _add_lines(units[sha], units.pop(name))
+                break
+
+
 def _turn_into_talk(units: _Units, rest: OpenUnit) -> None:
     """Add the lines of a rest to the talk of its session."""
     del units[rest.unit]
     name = f"talk{rest.unit.removeprefix('rest')}"
-    talk = units.setdefault(name, OpenUnit(name, "talk"))
+    _add_lines(units.setdefault(name, OpenUnit(name, "talk")), rest)
+
+
+def _add_lines(unit: OpenUnit, rest: OpenUnit) -> None:
     for session, lines in rest.lines.items():
-        talk.lines.setdefault(session, array("i")).extend(lines)
+        unit.lines.setdefault(session, array("i")).extend(lines)
 
 
 def _give_checkpoints(units: _Units, checkpoints: Iterable[str], work: AllWork) -> None:

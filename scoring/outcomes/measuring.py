@@ -168,20 +168,21 @@ def _parts_with_unknown_lines(
     return unknown
 
 
-def small_rests(units: Iterable[OpenUnit], work: AllWork) -> list[OpenUnit]:
-    """Return the rests that wrote fewer than :data:`LEAST_LINES` lines in the repository."""
+def written_by_rests(
+    units: Iterable[OpenUnit], work: AllWork
+) -> list[tuple[OpenUnit, WrittenLines]]:
+    """Return the rests, each with the lines that it wrote in the repository."""
     rests = [unit for unit in units if unit.kind == "rest"]
     sessions, of_units = _parts_of(rests, work)
     written = written_lines(work.files, range(len(sessions)))
 
-    small = []
+    by_rest = []
     for rest, group in zip(rests, of_units, strict=True):
         inside: WrittenLines = {}
         for part in group:
             _add_written(inside, written[part], work)
-        if sum(map(len, inside.values())) < LEAST_LINES:
-            small.append(rest)
-    return small
+        by_rest.append((rest, inside))
+    return by_rest
 
 
 def first_lines(units: Iterable[OpenUnit], files: Iterable[File]) -> None:

@@ -211,11 +211,14 @@ class OpenUnit(Unit):
         lines: the numbers of its transcript lines, by the root session of their tree.
         written: the lines that its edits left in files of the repository.
         words: the words that its edits left in those files, where git has no commit of it.
+        lines_in_unit: whether a commit that landed, and is a unit of its own, brought at least
+            half of the lines of a rest.
     """
 
     lines: "dict[SessionKey, array[int]]" = field(default_factory=dict)
     written: WrittenLines = field(default_factory=dict)
     words: WrittenLines = field(default_factory=dict)
+    lines_in_unit: bool = False
 
     @property
     def all_lines(self) -> Iterator[int]:

@@ -161,7 +161,8 @@ def name_commits_of_rests(
     """Fill in the commits of the trunk by which a person may have committed the lines of a rest.
 
     - ``commit``: the commit that brought the most lines of the rest, if at least half of them; with
-      its subject and landing. It stays None where that commit is a unit of its own.
+      its subject and landing. It stays None where that commit is a unit of its own, which
+      ``lines_in_unit`` notes.
     - ``brought_in``: each commit that brought at least half of the lines of the rest, or of which
       the rest wrote at least half; without commits that are units. With the share of the commit
       that the rest wrote.
@@ -177,7 +178,7 @@ def name_commits_of_rests(
         )
     added = git.lines_added(chain.from_iterable(candidates.values()))
 
-    taken = {unit.commit for unit in units}
+    taken = {unit.commit: unit for unit in units if unit.commit}
     for rest in rests:
         most = 0.0
         for sha in candidates[rest.unit]:
@@ -190,8 +191,11 @@ def name_commits_of_rests(
             if brought > most and brought * 2 >= rest.written_here:
                 most = brought
                 rest.commit = sha
-        if rest.commit in taken:
+        owner = taken.get(rest.commit or "")
+        if owner:
             rest.commit = None
+            landing = owner.landing
+            rest.lines_in_unit = bool(landing and landing.landed_state == "landed")
 
     shas = {rest.commit for rest in rests if rest.commit}
     commits = git.written(shas)
@@ -233,7 +237,7 @@ def _state(unit: OpenUnit, may_land: bool) -> State:
     if landing and landing.landed_state:
         return landing.landed_state
     has_half = unit.lines_there and unit.lines_there * 2 >= unit.written_here
-    if unit.is_known_by_lines and has_half:
+    if unit.is_known_by_lines and (has_half or unit.lines_in_unit):
         return "landed"
 
     if may_land:

@@ -187,6 +187,52 @@ def test_a_rest_is_what_became_of_its_lines(
     assert found["summary"][state] == found["summary"]["units"] == 1
 
 
+OTHERS = "".join(f"def never_{number}(): return {number}\n" for number in range(16))
+
+
+@cases(
+    "others, later, kinds, state",
+    {
+        "whole": ("", "", ["commit"], None),
+        "most of it": (OTHERS[:22], "", ["commit"], None),
+        "half of it, changed since": (OTHERS, "Rework", ["commit", "rest"], "landed"),
+        "half of it, reverted": (OTHERS, 'Revert "Add"', ["commit", "rest"], "open"),
+        "little of it": (OTHERS * 3, "", ["commit", "rest"], "open"),
+    },
+)
+def test_a_rest_that_another_session_committed_is_not_open_beside_that_commit(
+    history: History,
+    work: Work,
+    others: str,
+    later: str,
+    kinds: list[str],
+    state: str | None,
+) -> None:
+    wrote = history.session("wrote")
+    writes(wrote, 100, 1, "src/a.py", TEXT * 2)
+    if others:
+        writes(wrote, 110, 2, "src/never.py", others)
+    session = history.session("commits")
+    writes(session, 200, 4, "src/b.py")
+    files = {"src/a.py": TEXT * 2, "src/b.py": TEXT}
+    mark = history.commit(300, "Add", files=files)
+    session.commits(300, 8, mark, "Add")
+    if later == "Rework":
+        text = TEXT.replace("return", "yield")
+        history.commit(400, later, files={"src/a.py": text})
+    elif later:
+        history.commit(400, later, files={"src/a.py": "", "src/b.py": ""})
+    history.commit(3 * DAY, "Later")
+
+    found = work()
+    assert sorted(unit["kind"] for unit in found["units"]) == kinds
+    if state:
+        assert state_of(found, "rest") == state
+    else:
+        (unit,) = found["units"]
+        assert unit["tokens"]["output"] == 1 + 2 * bool(others) + 4 + 8
+
+
 SHADES = "".join(f"shade{n} = 'dark colour {n}000'\n" for n in range(8))
 
 
