@@ -91,7 +91,9 @@ def ask_transcripts(
     for item in unlogged:
         questions.append(asking.question(item.record, further, item.window, unnamed))
 
-    lines_added = partial(git.lines_added, is_strict=sources.trusted)
+    lines_added = git.lines_added
+    if sources.trusted:  # an edit leaves out what moves too
+        lines_added = partial(git.lines_added, is_strict=True, is_net=True)
     answers = scan.observe(work, questions, became, lines_added)
     further_answers = answers[len(records) :]
     return TranscriptAnswers(

@@ -21,6 +21,11 @@ FILES = {
 Check: TypeAlias = Callable[..., Outcome]
 """Checks a pull request as :func:`trusted_check` does; takes further options."""
 
+Edits: TypeAlias = Mapping[str, list[tuple[str, str]]]
+"""The old and the new text of each edit, by file."""
+
+NO_EDITS: Edits = {}
+
 
 def propose(repo: Repo) -> str:
     """Commit the files with their entry, and return the commit."""
@@ -70,6 +75,7 @@ def session(
     name: str = "s",
     *,
     files: Mapping[str, str] = FILES,
+    edits: Edits = NO_EDITS,
     tests: str = "3 passed in 0.1s",
     command: str = "git commit -m 'Add a'",
     result: str = "",
@@ -80,6 +86,7 @@ def session(
         repo: the repository, in which that commit is checked out.
         name: the id of the session.
         files: what it writes.
+        edits: the old and the new text of each edit, by file.
         tests: what its test run prints.
         command: the command by which it commits.
         result: what that prints; by default what git prints for the newest commit.
@@ -91,6 +98,10 @@ def session(
     for path, text in files.items():
         written = {"file_path": str(repo.path / path), "content": text}
         calls.append(("Write", written, "written"))
+    for path, texts in edits.items():
+        for old, new in texts:
+            edited = {"file_path": str(repo.path / path)}
+            calls.append(("Edit", {**edited, "old_string": old, "new_string": new}, ""))
     calls.append(("Bash", {"command": "pytest -q"}, tests))
     calls.append(("Bash", {"command": command}, result))
 

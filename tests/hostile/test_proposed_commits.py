@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 from helpers.commands import DaScore, Outcome
-from helpers.pull_requests import Check, put, session, trusted_check
+from helpers.pull_requests import NO_EDITS, Check, Edits, put, session, trusted_check
 from helpers.repos import Repo
 
 TRUNK = "refs/remotes/origin/main"
@@ -53,12 +53,22 @@ def commit_by_session(repo: Repo, tests: str, name: str = "s") -> str:
     return sha
 
 
-def keep_session(repo: Repo, tests: str, name: str = "s", **options: str) -> None:
+def keep_session(
+    repo: Repo, tests: str, name: str = "s", *, edits: Edits = NO_EDITS, **options: str
+) -> None:
     """Keep the transcript of a session that wrote the files and made the newest commit."""
     result = options.pop(
         "result", f"[own {repo.head()[:7]}] {SUBJECT}\n 1 file changed"
     )
-    text = session(repo, name, files=FILES, tests=tests, result=result, **options)
+    text = session(
+        repo,
+        name,
+        files={} if edits else FILES,
+        edits=edits,
+        tests=tests,
+        result=result,
+        **options,
+    )
     put(repo, {f"../home/projects/x/{name}.jsonl": text})
 
 
@@ -211,6 +221,46 @@ def test_a_commit_on_a_branch_of_any_name_is_looked_at(
     result = f"[{branch} {sha[:7]}] {SUBJECT}\n 1 file changed"
     keep_session(change, "1 failed in 0.1s", result=result)
     assert check("--no-failing-tests").status == 3
+
+
+@pytest.mark.parametrize(
+    ("tests", "status"), [("1 failed in 0.1s", 3), ("3 passed in 0.1s", 0)]
+)
+def test_a_path_means_the_file_below_the_top_of_the_work_tree(
+    change: Repo, check: Check, tests: str, status: int
+) -> None:
+    """The commit has a folder with the name of the repository's own folder too."""
+    package = f"{change.path.name}/src/a.py"
+    change.commit({**FILES, package: "x = 12345\n"}, SUBJECT)
+    keep_session(change, tests)
+    found = check("--no-failing-tests")
+    assert found.status == status
+    assert "a session counts for a commit" not in found.out
+
+
+MOVED = "".join(f"def last{k}(y):\n    return y * {k}\n" for k in range(9))
+
+
+@pytest.mark.parametrize("with_two_edits", [False, True])
+@pytest.mark.parametrize(
+    ("tests", "status"), [("1 failed in 0.1s", 3), ("3 passed in 0.1s", 0)]
+)
+def test_a_commit_that_moves_lines_is_that_of_the_session_that_moved_them(
+    change: Repo, check: Check, with_two_edits: bool, tests: str, status: int
+) -> None:
+    first = FILES["src/a.py"]
+    change.commit({"src/a.py": first + MOVED}, "Begin")
+    change.git("update-ref", TRUNK, "HEAD")
+    new = MOVED.replace("y * 7", "y - 7") + first
+    change.commit({"src/a.py": new}, SUBJECT)
+
+    edits = [(first + MOVED, new)]
+    if with_two_edits:
+        edits = [(first, ""), (MOVED, new)]
+    keep_session(change, tests, edits={"src/a.py": edits})
+    found = check("--no-failing-tests")
+    assert found.status == status
+    assert "a session counts for a commit" not in found.out
 
 
 # Work in merges

@@ -1,6 +1,6 @@
 """Puts together what transcripts show of each iteration: docs/EVIDENCE.md, "Observations"."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from functools import partial
 from pathlib import Path
 from typing import NamedTuple
@@ -95,7 +95,9 @@ class IterationsSeen:
             files, {key for share in wanted for key in share.sessions}
         )
         self._commits = lines_that_made(files, wanted)
-        self._by_agents = _shares_by_agents(shares, files, lines_added)
+        self._by_agents = _shares_by_agents(
+            shares, files, lines_added, work.work_trees.all_tops
+        )
         self._writes = Writes(root, work, artifacts)
         self._missing = missing_sub_agents(files, (share.voting for share in shares))
 
@@ -201,7 +203,10 @@ class IterationsSeen:
 
 
 def _shares_by_agents(
-    shares: Iterable[Share], files: Sequence[File], lines_added: LinesAdded
+    shares: Iterable[Share],
+    files: Sequence[File],
+    lines_added: LinesAdded,
+    tops: Collection[str],
 ) -> dict[int, float | None]:
     """Return which share of its commit an iteration's sessions wrote, by the iteration's index.
 
@@ -219,7 +224,9 @@ def _shares_by_agents(
         for share in some:
             lines = [written[part] for part in share.voting]
             by_agents[share.index] = least_share(
-                added.get(share.question.written, {}), lines
+                added.get(share.question.written, {}),
+                lines,
+                tops if share.question.is_strict else (),
             )
     return by_agents
 

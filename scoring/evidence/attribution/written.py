@@ -4,7 +4,7 @@ import posixpath
 import re
 from array import array
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import chain
 from operator import attrgetter
@@ -20,7 +20,6 @@ from scoring.evidence.transcripts.edits import (
 )
 from scoring.evidence.transcripts.events import LinesWritten
 from scoring.evidence.transcripts.streams import File, Session
-from scoring.grouping import lists_by_key
 from scoring.text import composed
 
 LinesAdded: TypeAlias = Callable[
@@ -135,20 +134,23 @@ def lines_left_by_file(
 
 
 def least_share(
-    added: Mapping[FileLine, int], written: Iterable[WrittenLines]
+    added: Mapping[FileLine, int],
+    written: Iterable[WrittenLines],
+    tops: Collection[str] = (),
 ) -> float | None:
     """Return the share of the lines that a commit adds that were certainly written.
 
     Args:
         added: how often the commit adds each significant line, by the path and the line's hash.
         written: what was written, in one or more parts.
+        tops: the tops of work trees, which tell which file a path means.
 
     Returns:
         A share above 0 and up to 1; None where no line is known to be written.
     """
-    names = _by_last_part({name for name, _ in added})
+    names = _by_composed({name for name, _ in added})
     lines_of = {
-        name: Counter(lines) for name, lines in _by_file(names, written).items()
+        name: Counter(lines) for name, lines in _by_file(names, written, tops).items()
     }
 
     written_count = 0
@@ -158,36 +160,57 @@ def least_share(
     return written_count / sum(added.values()) if written_count else None
 
 
-def _by_last_part(names: Iterable[str]) -> Mapping[str, Sequence[str]]:
-    """Return paths by their last part in composed form, each list with the shortest path first."""
-    shortest_first = sorted(names, key=len)
-    return lists_by_key(
-        (composed(posixpath.basename(name)), name) for name in shortest_first
-    )
+def _by_composed(names: Iterable[str]) -> Mapping[str, str]:
+    """Return paths by their composed form."""
+    return {composed(name): name for name in names}
 
 
 def _by_file(
-    names: Mapping[str, Sequence[str]], written: Iterable[WrittenLines]
+    names: Mapping[str, str],
+    written: Iterable[WrittenLines],
+    tops: Collection[str] = (),
 ) -> "dict[str, array[int]]":
     """Return written lines by the name of the file, which is the longest that fits its path.
 
     Lines in a file without such a name are left out.
 
     Args:
-        names: paths in the repository, as of :func:`_by_last_part`.
+        names: paths in the repository, as of :func:`_by_composed`.
         written: what was written, in one or more parts, which are joined.
+        tops: the tops of work trees. A path below one of them has its name from there first.
     """
+    longest = max(map(len, names), default=0)
+    beginnings = sorted((f"{composed(top)}/" for top in tops), key=len, reverse=True)
+
     lines_of: dict[str, array[int]] = {}
     for lines_written in written:
         for file, lines in lines_written.items():
             written_file = WrittenFile(composed(file.folder), composed(file.path))
-            candidates = names.get(posixpath.basename(written_file.path), ())
-            fitting = [
-                name for name in candidates if _is_file(composed(name), written_file)
+            whole = written_file.whole_path
+            below = [
+                whole[len(beginning) :]
+                for beginning in beginnings
+                if whole.startswith(beginning)
             ]
+            fitting = [name for name in below if name in names]
+            if not fitting:
+                possible = [written_file.path, *_tails(whole, longest)]
+                fitting = [
+                    name
+                    for name in sorted(possible, key=len, reverse=True)
+                    if name in names and _is_file(name, written_file)
+                ]
             if fitting:
-                lines_of.setdefault(fitting[-1], array("q")).extend(lines)
+                lines_of.setdefault(names[fitting[0]], array("q")).extend(lines)
     return lines_of
+
+
+def _tails(path: str, longest: int) -> Iterator[str]:
+    """Yield what is after each slash of a path, where it has at most a number of characters."""
+    start = path.find("/", max(0, len(path) - longest - 1)) + 1
+    while start:
+        yield path[start:]
+        start = path.find("/", start) + 1
 
 
 def _is_file(name: str, written_file: WrittenFile) -> bool:
@@ -212,10 +235,7 @@ def possible_names(file: WrittenFile) -> set[str]:
     written_file = WrittenFile(composed(file.folder), composed(file.path))
     names = {written_file.path}
     whole = written_file.whole_path
-    start = whole.find("/") + 1
-    while start:
-        names.add(whole[start:])
-        start = whole.find("/", start) + 1
+    names.update(_tails(whole, len(whole)))
     return {name for name in names if _is_file(name, written_file)}
 
 
@@ -264,11 +284,11 @@ def held_lines(
         moves: the old and the new path of each file that the trunk renamed.
     """
     paths_of = _same_files(moves)
-    by_last_part = _by_last_part(names)
+    by_composed = _by_composed(names)
     sought: list[_SoughtFile] = []
     sought_at: dict[str, list[_SoughtFile]] = {}  # by where git may have them
     for index, request in enumerate(asked):
-        for name, lines in _by_file(by_last_part, [request.lines]).items():
+        for name, lines in _by_file(by_composed, [request.lines]).items():
             file = _SoughtFile(index, Counter(lines))
             sought.append(file)
             for path in paths_of.get(name, (name,)):
@@ -329,8 +349,8 @@ def are_rewritten(
         asked: the requests.
         names: all paths that the trunk had.
     """
-    by_last_part = _by_last_part(names)
-    words_by_file = [_by_file(by_last_part, [request.words]) for request in asked]
+    by_composed = _by_composed(names)
+    words_by_file = [_by_file(by_composed, [request.words]) for request in asked]
     locations: set[str] = set()
     for request, words_of in zip(asked, words_by_file, strict=True):
         for name in words_of:

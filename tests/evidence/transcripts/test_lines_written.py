@@ -21,6 +21,7 @@ from helpers.harness_lines import (
 )
 from helpers.histories import History, writes
 
+from scoring.evidence.attribution import written as written_lines
 from scoring.evidence.attribution.attributed import AttributedScan
 from scoring.evidence.attribution.written import changes_by_name, least_share
 from scoring.evidence.commands.testruns import TestTools as Tools
@@ -360,3 +361,24 @@ def test_what_a_copy_of_a_line_changed_counts_once(tmp_path: Path) -> None:
         "a.py": 1,
         "b.py": 1,
     }
+
+
+def test_a_path_is_not_compared_with_each_file_of_its_name(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    compared = []
+    is_file = written_lines._is_file
+
+    def count(name: str, file: WrittenFile) -> bool:
+        compared.append(name)
+        return is_file(name, file)
+
+    monkeypatch.setattr(written_lines, "_is_file", count)
+    files = range(300)
+    added = {(f"lib/m{index}/__init__.py", 5): 1 for index in files}
+    lines = {
+        WrittenFile("/r", f"lib/m{index}/__init__.py"): array("q", [5])
+        for index in files
+    }
+    assert least_share(added, [lines]) == 1
+    assert len(compared) <= 2 * len(files)
