@@ -771,4 +771,4 @@ def test_a_commit_of_a_folder_that_is_gone_is_none_here_that_another_session_sho
     other.run(200, 8, "git commit -am 'Add it'", "[main aaaaaaa] Add it\n 1 file")
     history.commit(30 * DAY, "Later")
     outputs = [unit["tokens"]["output"] for unit in units(history, da_score)]
-    assert (4 + 8 in outputs) is not is_shown
+    assert any(output >= 4 + 8 for output in outputs) is not is_shown
