@@ -211,7 +211,7 @@ def _known(
         are_tools: whether they were written where a tool is named.
     """
     agents = {}
-    for signature in signatures:
+    for signature in dict.fromkeys(signatures):
         for agent in _agents():
             is_agent = agent.has_email(signature.email) or agent.has_name(
                 signature.name
@@ -227,15 +227,15 @@ def _known(
 def _signatures(message: str, keys: tuple[str, ...]) -> list[Identity]:
     """Return the names and addresses on lines ``Key: Name <address>`` of a message.
 
-    The address is "" on a line without any. The time grows with the length of the message,
-    whatever is in it.
+    Of equal lines the first one counts. The address is "" on a line without any. The time grows
+    with the length of the message, whatever is in it.
 
     Args:
         message: a message in lower case.
         keys: the keys in lower case, each with its colon.
     """
     signatures = []
-    for line in message.split("\n"):
+    for line in dict.fromkeys(message.split("\n")):
         text = line.lstrip(" \t")
         if not text.startswith(keys):
             continue

@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from scoring.evidence.git import agents
 from scoring.evidence.git.agents import (
     AGENTS,
     Identity,
@@ -141,3 +142,16 @@ def test_nobody_else_is_one(line: str) -> None:
 def test_a_hostile_message_takes_no_time() -> None:
     assert coauthors("Co-Authored-By: " + " " * 200_000 + "<" * 200_000) == ()
     assert coauthors(("\t" * 500 + "co-authored-by:") * 500) == ()
+
+
+def test_equal_lines_are_looked_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked = []
+    all_agents = agents._agents
+
+    def count() -> list[agents._Agent]:
+        asked.append(1)
+        return all_agents()
+
+    monkeypatch.setattr(agents, "_agents", count)
+    coauthors("Co-Authored-By: A B <c@d>\n" * 5000)
+    assert len(asked) == 1
