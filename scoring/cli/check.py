@@ -168,13 +168,9 @@ def command(
             base_sha = _base_named(base, repository)
             beyond = _shas_of_head(repository, base_sha)
             rows = [row for row in rows if _has_one_of(row, beyond)]
-        doubts: tuple[str, ...] = ()
+        doubts: list[str] = []
         if trusted:
-            trunk_sha = books[0].trunk.commit
-            unread = unread_work(
-                books[0].not_read, rows, repository, base_sha, trunk_sha
-            )
-            doubts = tuple(unread)
+            doubts += unread_work(books[0], rows, repository, base_sha)
         return ChosenWork(rows, none_chosen(units), doubts)
 
     examined = view.examine(preloaded.append) if has_log else ()

@@ -20,7 +20,7 @@ from .git.agents import NO_AGENTS, folded
 from .git.authorship import AttributedHistory
 from .git.checkpoints import Checkpoint
 from .git.commit_history import WrittenCommit
-from .git.merge_lines import changes_of_its_own
+from .git.merge_lines import may_change_files
 from .lost_commits import (
     add_lost_commits,
     drop_rewritten,
@@ -69,7 +69,7 @@ def work_of_agents(
     shas_shown = history.repository.resolve_digits(commits_shown(sessions))
     shas_shown.update({sha: sha for sha in shas_shown.values()})
 
-    remade = () if sources.trusted else _made_made_again(sessions, history, shas_shown)
+    remade = () if sources.trusted else _made_again(sessions, history, shas_shown)
 
     neighbourhood = Neighbourhood(
         read.work_trees,
@@ -81,7 +81,7 @@ def work_of_agents(
     return WorkOfAgents(sessions, checkpoints, history, shas_shown, sources.trusted)
 
 
-def _made_made_again(
+def _made_again(
     sessions: Iterable[Session],
     history: AttributedHistory,
     shas_shown: Mapping[str, str],
@@ -222,10 +222,9 @@ def _commits_in_git(work: WorkOfAgents, landed_only: bool) -> AgentCommits:
 
     commits = {}
     for sha, commit in everything.items():
-        if len(commit.parents) > 1 and not _is_work(commit, shown, history):
-            continue
         became_another = same.get(sha, sha) != sha
-        if became_another:
+        is_merge = len(commit.parents) > 1
+        if became_another or (is_merge and not _is_work(commit, shown, history)):
             continue
 
         if sha not in trunk:
@@ -264,9 +263,8 @@ def _is_work(
         return False
     if merge.checkpoints or merge.sha in shown:
         return True
-    is_by_agent = merge.agents != NO_AGENTS
-    return is_by_agent and (
-        changes_of_its_own(history.lines, merge.sha, merge.parents) is not False
+    return merge.agents != NO_AGENTS and may_change_files(
+        history.lines, merge.sha, merge.parents
     )
 
 

@@ -139,9 +139,8 @@ def _begin(
             unit.entries.append(
                 Entry(record.iteration, record.task_id, record.impl.summary)
             )
-    for undone in git.undone_twins(in_question):
-        if undone.commit:
-            _unit_of(gathering.units, undone.commit, undone)
+    for sha, undone in git.undone_twins(in_question).items():
+        _unit_of(gathering.units, sha, undone)
     return gathering
 
 

@@ -1,22 +1,21 @@
 """Transcripts that are not read, and that may be of the work that is checked."""
 
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterator
 from pathlib import PurePath
 
 from scoring.evidence.git.repository import GitRepository
 from scoring.evidence.git.starter import as_text
 from scoring.evidence.harnesses.not_read import NotRead, shows_one_of
+from scoring.evidence.transcripts.facts import NS
+from scoring.files import state_of
+from scoring.outcomes.ledger import Ledger
 from scoring.text import counted
 
 from .work_rows import WorkRows
 
 
 def unread_work(
-    not_read: Iterable[NotRead],
-    rows: WorkRows,
-    repository: GitRepository,
-    base: str | None,
-    trunk: str | None,
+    ledger: Ledger, rows: WorkRows, repository: GitRepository, base: str | None
 ) -> Iterator[str]:
     """Yield why tests of the work may be unknown: one sentence for each transcript.
 
@@ -28,25 +27,21 @@ def unread_work(
       trunk has not, and the file was written after the commit that they began from.
 
     Args:
-        not_read: the transcripts.
+        ledger: all of the work, with what is not read.
         rows: the work that is checked.
         repository: the repository.
         base: the SHA of the base; None where all work is checked.
-        trunk: the SHA of the trunk; None without one.
     """
-    unread = list(dict.fromkeys(not_read))
+    unread = list(dict.fromkeys(ledger.not_read))
     if not unread:
         return
 
     sessions = {session for row in rows for _, session in row.unit.sessions}
-    checkpoints = [name for row in rows for name in row.unit.checkpoints]
+    checkpoints = {name for row in rows for name in row.unit.checkpoints}
     shas, _ = _proposed(repository, base)
-    _, began = _proposed(repository, base or trunk)
+    _, began = _proposed(repository, base or ledger.trunk.commit)
     for each in unread:
-        is_named = not sessions.isdisjoint((*each.sessions, *_names_in(each.path)))
-        joined = each.path.replace("/", "")
-        is_of_checkpoint = any(name in joined for name in checkpoints)
-        if is_named or is_of_checkpoint or _may_be_of(each, shas, began):
+        if _is_named(each, sessions, checkpoints) or _may_be_of(each, shas, began):
             yield (
                 f"{each.why}; it may be of this work, so what it shows is not known: make it "
                 "readable, or move it away if it is of other work"
@@ -64,9 +59,24 @@ def not_counted(rows: WorkRows) -> Iterator[str]:
         )
 
 
-def _names_in(path: str) -> Iterable[str]:
-    parts = PurePath(path).parts
-    return [name for part in parts for name in (part, PurePath(part).stem)]
+def _is_named(
+    each: NotRead, sessions: Collection[str], checkpoints: Collection[str]
+) -> bool:
+    """Return whether a transcript has the id of one of some sessions, or its path one of some ids.
+
+    Args:
+        each: the transcript.
+        sessions: the ids of the sessions.
+        checkpoints: the ids of checkpoints. A path may have one in two parts.
+    """
+    if each.transcript is None:
+        return False
+    path = PurePath(each.transcript.name)
+    stems = [PurePath(part).stem for part in path.parts]
+    if {*each.sessions, each.transcript.session, *path.parts, *stems} & {*sessions}:
+        return True
+    joined = "".join(path.parts)
+    return any(name in joined for name in checkpoints)
 
 
 def _proposed(
@@ -81,8 +91,8 @@ def _proposed(
     answer = repository.run("rev-list", "--timestamp", "--boundary", *wanted, "--")
     shas = set()
     times = []
-    for line in as_text(answer).split("\n")[:-1]:
-        time, _, sha = line.partition(" ")
+    for line in as_text(answer).splitlines():
+        time, sha = line.split(" ")
         if sha.startswith("-"):
             times.append(int(time))
         else:
@@ -98,9 +108,12 @@ def _may_be_of(each: NotRead, shas: Collection[str], began: int | None) -> bool:
         shas: the commits.
         began: when the commit was made that proposed ones began from; None without such commits.
     """
-    shown = shows_one_of(each.path, shas) if each.is_text else None
+    if each.transcript is None:
+        return began is not None
+    shown = shows_one_of(each.transcript, shas)
     if shown is not None:
         return shown
     if began is None or each.is_partly:
         return False
-    return each.modified is None or each.modified >= began
+    state = state_of(each.transcript.name)
+    return state is None or state.modified_ns // NS >= began

@@ -59,8 +59,8 @@ class _Corrections:
         """Note a call, an interruption, a refusal, or a prompt.
 
         Words that say that something is wrong count unless a stop before them already does, and
-        once where several sessions are told the same. A
-        prompt that only lets the agent go on takes the interruption before it back.
+        once where several sessions get the same words. A prompt that only lets the agent go on
+        takes the interruption before it back.
         """
         session = sighting.session
         stopped_by = self._stopped_by.get(session)
@@ -77,7 +77,7 @@ class _Corrections:
             self._note_interruption(sighting, stopped_by)
         elif kind == "wrong":
             if self._said_in.setdefault(sighting.event.text, session) != session:
-                return  # another session was told the same
+                return  # another session got the same words
             self._words[session] = self._listed(sighting, stopped_by is not None)
         elif (
             kind == "goes_on" and stopped_by and stopped_by.event.kind == "interruption"

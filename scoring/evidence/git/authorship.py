@@ -5,7 +5,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from datetime import date
 from functools import cached_property, partial
-from itertools import groupby, islice
+from itertools import islice
 
 from msgspec.structs import replace
 
@@ -61,26 +61,19 @@ def _last_amendments(
             counts.
         files: the files that the commits changed, by SHA.
     """
-    asked = {commit.sha: commit for commit in pushed}
-    ranks = {commit.sha: rank for rank, commit in enumerate(siblings)}
-    everyone = {**asked, **{commit.sha: commit for commit in siblings}}
-
+    ranks = sorted(range(len(siblings)), key=lambda rank: _committed(siblings[rank]))
     amendments = {}
-    last_rank: dict[str, int] = {}  # by file, of the siblings that are later
-    newest_first = sorted(everyone.values(), key=_committed, reverse=True)
-    for _, group in groupby(newest_first, _committed):
-        same_time = list(group)
-        for commit in same_time:
-            own_files = files.get(commit.sha, frozenset())
-            found = [last_rank[name] for name in own_files if name in last_rank]
-            if found and commit.sha in asked:
-                amendments[commit.sha] = siblings[max(found)].sha
+    last_ranks: dict[str, int] = {}  # by file, of the siblings that are later
+    for commit in sorted(pushed, key=_committed, reverse=True):
+        while ranks and _committed(siblings[ranks[-1]]) > _committed(commit):
+            rank = ranks.pop()
+            for name in files.get(siblings[rank].sha, ()):
+                last_ranks[name] = max(rank, last_ranks.get(name, rank))
 
-        for commit in same_time:
-            if commit.sha in ranks:
-                rank = ranks[commit.sha]
-                for name in files.get(commit.sha, frozenset()):
-                    last_rank[name] = max(rank, last_rank.get(name, rank))
+        own_files = files.get(commit.sha, frozenset())
+        own_ranks = [last_ranks[name] for name in own_files & last_ranks.keys()]
+        if own_ranks:
+            amendments[commit.sha] = siblings[max(own_ranks)].sha
     return amendments
 
 
@@ -239,17 +232,18 @@ class AttributedHistory(CommitHistory):
         self._landing_by_sha.update(self._landings_by_likeness(new))
         return {sha: self._landing_by_sha[sha] for sha in asked}
 
-    def undone_twins(self, shas: Iterable[str]) -> list[Landing]:
-        """Return the landings of trunk commits with the work of proposed ones, that were undone.
+    def undone_twins(self, shas: Iterable[str]) -> dict[str, Landing]:
+        """Return the landings of undone trunk commits with the work of proposed ones, by SHA.
 
         The same work is proposed again, and the trunk has undone it before.
         """
         proposed = sorted(self.proposed.intersection(shas))
-        twins: dict[str, None] = {}
-        for landing in self._landings_by_likeness(proposed).values():
-            if landing.commit and landing.undone_by:
-                twins[landing.commit] = None
-        return list(self.landings(twins).values())
+        resembled = self._landings_by_likeness(proposed).values()
+        return self.landings(
+            landing.commit
+            for landing in resembled
+            if landing.commit and landing.undone_by
+        )
 
     def _landings_by_likeness(self, shas: Sequence[str]) -> dict[str, Landing]:
         """Return whether commits landed, as themselves or as what resembles them, by SHA."""
@@ -323,19 +317,16 @@ class AttributedHistory(CommitHistory):
             if commit.parents
         )
         later_of = {}
-        compared: dict[str, None] = {}
+        compared = []
         for identity, pushed in asked.items():
             first = min(map(_committed, pushed))
-            later = [
-                commit
-                for commit in same_identity.get(identity, ())
-                if _committed(commit) > first
-            ]
+            siblings = same_identity.get(identity, ())
+            later = [commit for commit in siblings if _committed(commit) > first]
             if later:
                 later_of[identity] = later
-                compared |= dict.fromkeys(commit.sha for commit in (*pushed, *later))
+                compared += [commit.sha for commit in (*pushed, *later)]
 
-        files = self.files(self.written(compared).values())
+        files = self.files(self.written(dict.fromkeys(compared)).values())
         amended: dict[str, str] = {}
         for identity, later in later_of.items():
             amended |= _last_amendments(asked[identity], later, files)

@@ -136,7 +136,7 @@ class CommitHistory(TrunkHistory):
     def proposed(self) -> frozenset[str]:
         """The commits that HEAD has and the trunk has not; none unless evidence must be trusted.
 
-        None of them is taken for another commit, which whoever proposes them could have made.
+        None of them is taken for another commit, which their author could have made.
         """
         if not self._is_strict or not self.trunk.commit:
             return frozenset()

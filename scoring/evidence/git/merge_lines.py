@@ -2,23 +2,22 @@
 
 from collections import Counter
 from collections.abc import Collection, Sequence
+from functools import reduce
+from operator import and_
 
 from .changes import CommitPair
 from .line_history import LineHistory
 from .patches import FileLine, files_after, hashes_added
 
 
-def changes_of_its_own(
-    lines: LineHistory, merge: str, parents: Sequence[str]
-) -> bool | None:
-    """Return whether a merge has a file as none of its parents has it; None if git cannot say."""
-    changed: set[str] | None = None
+def may_change_files(lines: LineHistory, merge: str, parents: Sequence[str]) -> bool:
+    """Return whether a merge has a file as none of its parents has it; True if git cannot say."""
+    changed = []
     for patch in lines.files([CommitPair(merge, parent) for parent in parents]):
         if patch is None:
-            return None
-        paths = set(files_after(patch))
-        changed = paths if changed is None else changed & paths
-    return bool(changed)
+            return True
+        changed.append(set(files_after(patch)))
+    return bool(set.intersection(*changed))
 
 
 def added_by_merge(
@@ -38,17 +37,15 @@ def added_by_merge(
     Returns:
         None where git cannot say.
     """
-    own: Counter[FileLine] | None = None
-    not_on_trunk: Counter[FileLine] | None = None
-    pairs = [CommitPair(merge, parent) for parent in parents]
-    for number, patch in enumerate(lines.patches(pairs)):
+    added = []
+    for patch in lines.patches([CommitPair(merge, parent) for parent in parents]):
         if patch is None:
             return None
+        added.append(hashes_added(patch, is_strict=True))
 
-        added = hashes_added(patch, is_strict=True)
-        own = added if own is None else own & added
-        if not_on_trunk is None:
-            not_on_trunk = added
-        elif parents[number] in trunk:
-            not_on_trunk &= added
-    return own or not_on_trunk
+    over_trunk = [
+        of_parent
+        for parent, of_parent in zip(parents, added, strict=True)
+        if parent in trunk
+    ]
+    return reduce(and_, added) or reduce(and_, over_trunk, added[0])

@@ -5,7 +5,6 @@ import re
 from bisect import bisect_left
 from collections.abc import Collection, Iterator
 from contextlib import suppress
-from pathlib import Path
 from typing import NamedTuple
 
 from scoring.errors import silent
@@ -17,7 +16,7 @@ from scoring.evidence.transcripts.transcript_files import TranscriptFile
 from .fields import MANY_VALUES
 from .json_reader import TOO_DEEP, TOO_LONG
 
-BOUNDS = (TOO_LONG, MANY_VALUES, TOO_DEEP)
+_BOUNDS = {TOO_LONG, MANY_VALUES, TOO_DEEP}
 """Why a line is skipped that a harness may well have written."""
 
 _MOST_SEARCHED = 256 << 20
@@ -34,61 +33,36 @@ class NotRead(NamedTuple):
 
     Attributes:
         why: why, in words that name it.
-        path: where it is; "" for a folder.
-        sessions: the ids of its sessions, as far as they are known.
+        transcript: the transcript; None for a folder.
+        sessions: the ids of its sessions, as far as they were read.
         is_partly: whether the rest of it was read.
-        is_text: whether it is a file in which commits can be looked for.
-        modified: when it was written last, in seconds since 1970; None where that is not known.
     """
 
     why: str
-    path: str = ""
+    transcript: TranscriptFile | None = None
     sessions: tuple[str, ...] = ()
     is_partly: bool = False
-    is_text: bool = False
-    modified: int | None = None
-
-
-def transcript_not_read(transcript: TranscriptFile, warning: str) -> NotRead:
-    """Return that a transcript is not read, with the warning that says so."""
-    modified = None
-    with suppress(OSError, ValueError):
-        modified = int(os.stat(transcript.path).st_mtime)
-    return NotRead(
-        warning.removesuffix("; skipped"),
-        transcript.name,
-        (transcript.session,),
-        is_text=_is_text(transcript) and modified is not None,
-        modified=modified,
-    )
 
 
 def lines_not_read(
     transcript: TranscriptFile, events: TranscriptEvents
 ) -> Iterator[NotRead]:
     """Yield that lines of a transcript are not read, for each bound that some of them reached."""
-    for bound in sorted(events.skipped.keys() & set(BOUNDS)):
-        yield NotRead(
-            f"transcript {transcript.path}: lines are skipped ({bound})",
-            transcript.name,
-            (*events.sessions(), transcript.session),
-            is_partly=True,
-            is_text=_is_text(transcript),
-        )
+    for bound in sorted(_BOUNDS.intersection(events.skipped)):
+        why = f"transcript {transcript.path}: lines are skipped ({bound})"
+        yield NotRead(why, transcript, tuple(events.sessions()), is_partly=True)
 
 
-def _is_text(transcript: TranscriptFile) -> bool:
-    is_packed = transcript.compressed or transcript.kind == "store"
-    return not is_packed and not transcript.blobs
+def shows_one_of(transcript: TranscriptFile, shas: Collection[str]) -> bool | None:
+    """Return whether the text of a transcript shows one of some commits as git prints it.
 
-
-def shows_one_of(path: str, shas: Collection[str]) -> bool | None:
-    """Return whether the text of a file shows one of some commits as git prints it.
-
-    None where the file cannot be opened, or is too large to search.
+    None where it is not a file of plain text, cannot be read, or is too large to search.
     """
+    if transcript.compressed or transcript.kind == "store" or transcript.blobs:
+        return None
+
     in_order = sorted(shas)
-    with opened(Path(path), silent) as fd:
+    with suppress(OSError), opened(transcript.path, silent) as fd:
         if fd is None or os.fstat(fd).st_size > _MOST_SEARCHED:
             return None
 
@@ -101,4 +75,5 @@ def shows_one_of(path: str, shas: Collection[str]) -> bool | None:
                 if index < len(in_order) and in_order[index].startswith(digits):
                     return True
             rest = text[-_LONGEST_SHOWN:]
-    return False
+        return False
+    return None

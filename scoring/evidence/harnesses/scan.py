@@ -6,6 +6,7 @@ from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from sys import intern
 from typing import ClassVar, Self, Unpack
@@ -43,7 +44,7 @@ from scoring.store import Store, stamp_of
 
 from .discovery import discover, writers
 from .harness import Harness
-from .not_read import NotRead, lines_not_read, transcript_not_read
+from .not_read import NotRead, lines_not_read
 from .reading import Pool, Reading
 
 UNREADABLE = "cannot be read"
@@ -151,12 +152,13 @@ class Scan(ABC):
 
     def find(self) -> Discovery:
         """Find the transcripts of all harnesses in the places."""
+        harnesses = (*self._harnesses, *self.unread)
+        return discover(self._places, harnesses, partial(self._warn_of, None))
 
-        def warn(text: str) -> None:
-            self.not_read.append(NotRead(text.removesuffix("; skipped")))
-            self._warn(text)
-
-        return discover(self._places, (*self._harnesses, *self.unread), warn)
+    def _warn_of(self, transcript: TranscriptFile | None, text: str) -> None:
+        """Warn that a transcript is not read, or for None that a folder is not looked through."""
+        self.not_read.append(NotRead(text.removesuffix("; skipped"), transcript))
+        self._warn(text)
 
     @property
     def roots(self) -> Sequence[RootFound]:
@@ -256,13 +258,12 @@ class Scan(ABC):
             for number, read in self._pool.results():
                 source = self._sources[number]
                 seconds_of[source.transcript.name] = read.seconds
-                for warning in read.warnings:
-                    self._warn(warning)
+                warn = self._warn
                 if read.events is None:
-                    for warning in read.warnings:
-                        self.not_read.append(
-                            transcript_not_read(source.transcript, warning)
-                        )
+                    warn = partial(self._warn_of, source.transcript)
+                for warning in read.warnings:
+                    warn(warning)
+                if read.events is None:
                     continue
 
                 # What was warned of is read again, to be warned of again.
@@ -296,12 +297,7 @@ class Scan(ABC):
                 transcript, transcript.size, " ".join(transcript.blobs).encode()
             )
         else:
-
-            def warn(text: str) -> None:
-                self.not_read.append(transcript_not_read(transcript, text))
-                self._warn(text)
-
-            with opened(transcript.path, warn) as fd:
+            with opened(transcript.path, partial(self._warn_of, transcript)) as fd:
                 if fd is None:
                     return
                 status = os.fstat(fd)
