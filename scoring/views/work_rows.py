@@ -260,6 +260,12 @@ def work_summary(rows: WorkRows) -> PlainData:
     landed = in_state(rows, "landed")
     landed_costs = [row.cost for row in landed if row.cost is not None]
     split_not_known = in_state(rows, SPLIT_NOT_KNOWN)
+    missing_sessions: set[str] = set()
+    sessions_here: set[str] = set()
+    for row in rows:
+        missing_sessions.update(row.unit.missing_sessions)
+        sessions_here.update(session_id for _, session_id in row.unit.sessions)
+    missing_sessions -= sessions_here
     unpriced: Counter[str] = Counter()
     for row in rows:
         unpriced.update(row.values.get("unpriced") or {})
@@ -284,9 +290,7 @@ def work_summary(rows: WorkRows) -> PlainData:
             "without_cost": sum(row.cost is None for row in to_nothing),
             "cost": total_cost(to_nothing),
         },
-        "missing_sessions": len(
-            {name for row in rows for name in row.unit.missing_sessions}
-        ),
+        "missing_sessions": len(missing_sessions),
         "missing_subagents": sum(row.unit.missing_subagents for row in rows),
     }
 

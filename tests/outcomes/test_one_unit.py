@@ -668,10 +668,12 @@ def test_where_the_transcript_of_one_session_is_missing_the_cost_is_at_least_tha
     ) is not is_here
 
 
+@pytest.mark.parametrize("is_in_another", [True, False])
 def test_a_session_without_a_transcript_counts_once_however_many_units_miss_it(
-    history: History, da_score: DaScore
+    history: History, da_score: DaScore, is_in_another: bool
 ) -> None:
     maker = history.session("maker", stored=False)
+    helper = history.session("helper", stored=False)
     for number, second in enumerate((100, 200), 1):
         path = f"src/{number}.py"
         writes(maker, second, number, path)
@@ -679,13 +681,17 @@ def test_a_session_without_a_transcript_counts_once_however_many_units_miss_it(
             ({"session": name, "created_at": stamp(second + 50)}, lines)
             for name, lines in (("maker", list(maker.lines)), ("helper", None))
         ]
+        if is_in_another and number == 1:
+            writes(helper, second + 10, 4, path, OTHER_TEXT)
+            abouts[1] = (abouts[1][0], list(helper.lines))
         checkpoint = history.checkpoint(number, *abouts)
         history.commit(second + 50, f"Add {path}", checkpoint, files={path: TEXT})
     history.commit(30 * DAY, "Later")
 
     assert len(units(history, da_score)) == 2
     page = da_score("work", *places(history)).out
-    assert "1 session of the work left no transcript here" in page
+    is_said = "1 session of the work left no transcript here" in page
+    assert is_said is not is_in_another
 
 
 class TestPathTexts:
