@@ -11,6 +11,7 @@ from helpers.repos import Repo
 
 from scoring.evidence.harnesses import json_reader, lines
 from scoring.evidence.harnesses.not_read import shows_one_of
+from scoring.evidence.transcripts.transcript_files import TranscriptFile
 
 TRUNK = "refs/remotes/origin/main"
 OLD = "../home/projects/x/old.jsonl"
@@ -96,8 +97,9 @@ def test_a_commit_is_found_in_a_text_whatever_the_name_of_its_branch(
 ) -> None:
     path = tmp_path / "s.jsonl"
     path.write_text(f"[{branch} 1234567] Add a\\n")
-    assert shows_one_of(str(path), ["1234567" + "a" * 33])
-    assert not shows_one_of(str(path), ["7654321" + "a" * 33])
+    transcript = TranscriptFile(str(path), whole=False)
+    assert shows_one_of(transcript, ["1234567" + "a" * 33])
+    assert shows_one_of(transcript, ["7654321" + "a" * 33]) is False
 
 
 def test_lines_with_too_many_values_end_the_gate(
@@ -138,3 +140,18 @@ def test_gates_without_transcripts_hold(change: Repo, check: Check) -> None:
     found = check("--max-reverted", "0")
     failed = [line for line in found.lines if line.startswith("FAIL")]
     assert [line.split(": ")[1] for line in failed] == ["no-failing-tests"]
+
+
+def test_what_fails_while_it_is_searched_may_show_a_commit(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    path = tmp_path / "s.jsonl"
+    path.write_text("no commit\n")
+    transcript = TranscriptFile(str(path), whole=False)
+    assert shows_one_of(transcript, {"f" * 40}) is False
+
+    def fail(*_: int) -> bytes:
+        raise OSError(5, "Input/output error")
+
+    monkeypatch.setattr(os, "read", fail)
+    assert shows_one_of(transcript, {"f" * 40}) is None
