@@ -311,13 +311,18 @@ def _trusted_settings(
         folders["writes no file"] = junit_file.absolute().parent
     for refused, folder in folders.items():
         target = os.path.realpath(folder)
-        if in_checkout(folder, settings.repo_dir) and not in_checkout(
-            target, settings.repo_dir
-        ):
-            raise OptionError(
-                f"--trusted {refused} that a link of the checkout leads to: "
-                f"{folder} is outside of it"
-            )
+        if not in_checkout(folder, settings.repo_dir):
+            continue
+
+        place = "outside of it"
+        if in_checkout(target, settings.repo_dir):
+            if ".git" not in Path(target).parts:
+                continue
+            place = "in the folder of git"
+        raise OptionError(
+            f"--trusted {refused} that a link of the checkout leads to: "
+            f"{folder} is {place}"
+        )
     if is_rubric_file(settings.rubric):
         raise OptionError(
             f"--trusted takes a released rubric; {settings.rubric} is a file"

@@ -295,3 +295,20 @@ def test_a_revert_counts_against_each_entry_that_names_the_commit(
         row["value"] for row in check("--no-unscored", "--json").json["iterations"]
     ]
     assert scores == [0, 0]
+
+
+def test_no_file_is_written_where_a_link_leads_into_the_folder_of_git(
+    change: Repo, check: Check
+) -> None:
+    config = change.path / ".git/config"
+    before = config.read_bytes()
+    (change.path / "out").symlink_to(".git")
+    found = check("--no-over-claims", "--junit", str(change.path / "out/config"))
+    assert found.status not in (0, 3)
+    assert "is in the folder of git" in found.err
+    assert config.read_bytes() == before
+
+    (change.path / "reports").mkdir()
+    report = change.path / "reports/j.xml"
+    assert check("--no-over-claims", "--junit", str(report)).status in (0, 3)
+    assert report.exists()
