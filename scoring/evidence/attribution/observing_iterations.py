@@ -1,6 +1,6 @@
 """Puts together what transcripts show of each iteration: docs/EVIDENCE.md, "Observations"."""
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from functools import partial
 from pathlib import Path
 from typing import NamedTuple
@@ -12,6 +12,7 @@ from scoring.evidence.transcripts.counting import count_lines, files_about
 from scoring.evidence.transcripts.facts import TranscriptFacts
 from scoring.evidence.transcripts.observed_facts import Observed
 from scoring.evidence.transcripts.streams import File, SessionKey, note_parts
+from scoring.evidence.transcripts.work_trees import WorkTrees
 
 from .artifact_writes import Writes
 from .claims import claims_seen, spoken_in
@@ -95,9 +96,7 @@ class IterationsSeen:
             files, {key for share in wanted for key in share.sessions}
         )
         self._commits = lines_that_made(files, wanted)
-        self._by_agents = _shares_by_agents(
-            shares, files, lines_added, work.work_trees.all_tops
-        )
+        self._by_agents = _shares_by_agents(shares, files, lines_added, work.work_trees)
         self._writes = Writes(root, work, artifacts)
         self._missing = missing_sub_agents(files, (share.voting for share in shares))
 
@@ -206,7 +205,7 @@ def _shares_by_agents(
     shares: Iterable[Share],
     files: Sequence[File],
     lines_added: LinesAdded,
-    tops: Collection[str],
+    work_trees: WorkTrees,
 ) -> dict[int, float | None]:
     """Return which share of its commit an iteration's sessions wrote, by the iteration's index.
 
@@ -226,7 +225,7 @@ def _shares_by_agents(
             by_agents[share.index] = least_share(
                 added.get(share.question.written, {}),
                 lines,
-                tops if share.question.is_strict else (),
+                work_trees.all_tops if share.question.is_strict else (),
             )
     return by_agents
 
