@@ -86,6 +86,9 @@ def command(
     with stored_prices(settings.store_dir):
         paid = cost.expenses(rows, wanted)
         left_out = cost.left_out_sessions(book.of_gone_folders, wanted)
+    in_period = rows
+    if period:
+        in_period = [row for row in rows if day_of(row.unit.ended, zone) in period]
     notes = cost.left_out_notes(left_out)
     notes += notes_on_sources(settings, book)
     groups = cost.cost_sums(paid, by)
@@ -100,7 +103,7 @@ def command(
         "total": cost.cost_sum("all", paid),
         "groups": groups,
         "dearest": cost.dearest(paid),
-        "without_cost": without_cost(rows) if period is None else 0,
+        "without_cost": without_cost(in_period),
         "left_out": left_out,
         "notes": notes,
     }

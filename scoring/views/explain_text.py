@@ -9,7 +9,7 @@ from scoring.evidence.transcripts.observed_facts import ClaimResult, Method, Obs
 from scoring.sidecars.meaning import Meaning
 from scoring.sidecars.provenance import OwnLines
 from scoring.signals.signal import seen_texts, window_text
-from scoring.signals.values import IntegrityObservation
+from scoring.signals.values import ROLE_VERIFIER, IntegrityObservation
 from scoring.text import counted, cut, short, some_of
 
 from .amounts import spending_lines, written_text
@@ -48,7 +48,10 @@ def explanation_page(
     yield from _signal_lines(explanation)
 
     claims = [
-        *map(_compared_claim, examined.signals.integrity),
+        *(
+            _compared_claim(pair, bool(examined.facts.record.verifiers))
+            for pair in examined.signals.integrity
+        ),
         *claim_lines(examined.facts),
     ]
     yield from _listed("What was claimed, and what was observed", claims)
@@ -165,10 +168,13 @@ def _signal_lines(explanation: Explanation) -> Lines:
     yield from _listed("What would have raised the score", raising)
 
 
-def _compared_claim(pair: IntegrityObservation) -> str:
+def _compared_claim(pair: IntegrityObservation, has_verifiers: bool) -> str:
     claimed = pair.claimed
     observed = pair.observed
-    head = f"{pair.signal}: {_ROLES.get(pair.role, pair.role)}"
+    who = _ROLES.get(pair.role, pair.role)
+    if pair.role == ROLE_VERIFIER and not has_verifiers:
+        who = "the entry"
+    head = f"{pair.signal}: {who}"
     observation = f"observed {observed.sub_score:.2f} ({observed.detail})"
     if not claimed.present:
         return f"{head} claimed nothing in the entry; {observation}"

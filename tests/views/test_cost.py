@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 from helpers.histories import DAY, TEXT, History, writes
+from helpers.repos import Repo
 
 from scoring.evidence.transcripts.facts import Spent
 from scoring.outcomes.unit import State, Unit
@@ -157,6 +158,18 @@ def test_days_without_cost_are_one_sentence(cost: Any) -> None:
     assert note.startswith("No work ended in these days: the options choose none of ")
     assert " units of work here, and the newest ended on " in note
     assert cost("--json").json["notes"] == []
+
+
+def test_days_say_of_how_many_units_the_cost_is_not_known(
+    history: History, cost: Any
+) -> None:
+    september = 1788220800  # 2026-09-01
+    message = "Add it\n\nCo-Authored-By: Claude <noreply@anthropic.com>"
+    Repo.at(history.repo).commit({"made.py": TEXT}, message, september)
+
+    assert cost("--json").json["without_cost"] == 1
+    assert cost("--until", "2026-08", "--json").json["without_cost"] == 0
+    assert cost("--since", "2026-08", "--json").json["without_cost"] == 1
 
 
 @pytest.mark.usefixtures("history")

@@ -346,7 +346,7 @@ class TestText:
         assert out.startswith("da-score doctor — rubric 3.1.0, attributed evidence\n")
         for line in (
             f"REPOSITORY    {whole.path}",
-            "HISTORY       complete",
+            "HISTORY       not shallow",
             "COMMITS       every one that the log names is here",
             "TRANSCRIPTS   1 file counts, with 1 session; 1 is left out",
             "1            work in another folder  /another/app",

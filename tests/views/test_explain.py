@@ -62,7 +62,7 @@ class TestOutcomeInWords:
         text = outcome_text(outcome(taken_back=taken, defective=True), None, 14)
         assert text == (
             '71 of its 74 lines were taken back by bbbbbbbbbbbb "Tidy up", 1 day later; '
-            "its message does not say so. It counts as defective."
+            "its message does not name it. It counts as defective."
         )
         assert text.startswith(undone_text(taken, "taken_back"))
 
@@ -320,6 +320,18 @@ class TestExplanation:
             "\n  landed: the agent that did the work claimed nothing in the entry; "
             "observed 1.00 (" in shown
         )
+
+    def test_says_that_an_entry_without_verifiers_claims_by_itself(
+        self, demo: Demo, da_score: DaScore
+    ) -> None:
+        recompute = "explain", "5", "--recompute", "--rubric", "2.1.0"
+        claim = "verifier: {} claimed "
+        assert claim.format("the verifier") in da_score(*recompute).out
+        entry = demo.iter_log_dir / "iter-5.yaml"
+        head, _, rest = entry.read_text().partition("\nverifiers:\n")
+        _, _, tail = rest.partition("\nreview:")
+        entry.write_text(f"{head}\nverifiers: []\nreview:{tail}")
+        assert claim.format("the entry") in da_score(*recompute).out
 
     @pytest.mark.parametrize("command", ["explain", "iteration"])
     def test_says_that_work_adds_what_followed_the_commit_to_its_cost(

@@ -291,6 +291,15 @@ class TestComparisons:
             3.0,
         )
 
+    def test_work_that_cost_nothing_gives_no_cost_to_a_model_that_is_not_known(
+        self,
+    ) -> None:
+        work = [piece("landed"), piece("talk", 0.0)]
+        (unknown,) = grouped(work, "model")
+        assert unknown.summary["cost"] is None
+        (known,) = grouped([piece("talk", 0.0, model="m")], "model")
+        assert known.summary["cost"] == 0.0
+
 
 class TestTime:
     def test_months_come_in_order_and_what_has_no_time_at_the_end(self) -> None:

@@ -320,11 +320,16 @@ def _signals(examination: Examination) -> Findings:
         iterations = counted(missing, "iteration")
         absent = f"{missing} of {counted(signal.iterations, 'iteration')}"
         may_be_absent = signal.present or is_chosen(signal.signal)
+        advice = signal.advice or "see the rubric's document"
+        if len(signal.absent) > 1:
+            advice += (
+                ", for the first of these reasons; da-score explain N says it for each"
+            )
         yield Finding(
             topic="signals",
             level="note" if may_be_absent else "problem",
             what=f"{signal.signal} is absent in {absent}: {_reasons(signal)}",
-            advice=signal.advice or "see the rubric's document",
+            advice=advice,
             change=f"evidence for {share * 100:.0f} % more of the weight in at most {iterations}",
             gain=share * missing,
         )

@@ -218,7 +218,7 @@ def _heads(examination: Examination) -> Iterator[Pair]:
     if trunk.commit:
         tip = f" at {short(trunk.commit)}"
     yield "TRUNK", f"{trunk.name or 'none'}{tip}: {trunk.how}"
-    yield "HISTORY", "shallow" if trunk.shallow else "complete"
+    yield "HISTORY", "shallow" if trunk.shallow else "not shallow"
     if log.iterations:
         text = "every one that the log names is here"
         unresolved = sorted(repository.unresolved)
