@@ -17,7 +17,8 @@ from collections.abc import Callable, Iterable
 from concurrent.futures import ProcessPoolExecutor
 from itertools import pairwise
 from pathlib import Path
-from typing import NamedTuple
+from types import SimpleNamespace
+from typing import Any, NamedTuple
 
 import pytest
 from helpers import checkpoints
@@ -39,7 +40,7 @@ from scoring.evidence.git import (
     starter,
     walk,
 )
-from scoring.evidence.git.authorship import AttributedHistory
+from scoring.evidence.git.authorship import _MOST_TWINS, AttributedHistory
 from scoring.evidence.git.changes import CommitPair
 from scoring.evidence.git.checkout import check_out
 from scoring.evidence.git.checkpoints import checkpoint_ids
@@ -783,6 +784,14 @@ def _(here: Here) -> str:
     with open(repo.path / ".git/config", "a", encoding="utf-8") as file:
         file.write("[include]\n\tpath = config\n" * 50)
     return refusal(lambda: GitRepository(repo.path))
+
+
+@reaches("scoring.evidence.git.authorship._MOST_TWINS")
+def _(_: Here) -> str:
+    proposed = frozenset(str(number) for number in range(_MOST_TWINS + 1))
+    history: Any = SimpleNamespace(proposed=proposed)  # compares no commit
+    assert AttributedHistory.undone_twins(history, proposed) == {}
+    return "nothing"
 
 
 @reaches("scoring.evidence.git.inversion._MOST_COMPARED")

@@ -24,6 +24,7 @@ from .starter import as_text
 from .trunk_work import WorkOnTrunk
 from .walk import Commit
 
+_MOST_TWINS = 200  # proposed commits that are compared with what the trunk has undone
 _MOST_TIPS = 50  # off the trunk, in which lines are looked for that the trunk lacks
 
 _Identity = tuple[int | None, str]
@@ -235,9 +236,12 @@ class AttributedHistory(CommitHistory):
     def undone_twins(self, shas: Iterable[str]) -> dict[str, Landing]:
         """Return the landings of undone trunk commits with the work of proposed ones, by SHA.
 
-        The same work is proposed again, and the trunk has undone it before.
+        The same work is proposed again, and the trunk has undone it before. Where more than
+        ``_MOST_TWINS`` are proposed, none is compared: the time grows with their square.
         """
         proposed = sorted(self.proposed.intersection(shas))
+        if len(proposed) > _MOST_TWINS:
+            return {}
         resembled = self._landings_by_likeness(proposed).values()
         return self.landings(
             landing.commit
