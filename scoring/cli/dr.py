@@ -174,11 +174,7 @@ def score(
 @flag("--exit-code", "Exit with 0 to ship, 10 to ask, 11 to continue, 12 to escalate.")
 @settings_options(*METER_SETTINGS)
 def stop(
-    file: Path,
-    settings: Settings,
-    observe: bool,
-    exit_code: bool,
-    **tuning: Any,
+    file: Path, settings: Settings, observe: bool, exit_code: bool, **tuning: Any
 ) -> int:
     """Say whether to continue, to ship, to ask or to escalate, with reasons and the next move.
 
@@ -309,12 +305,7 @@ def judge(
 @_FILE
 @flag("--force", "Replace the transcript that the iteration has.")
 @settings_options(*LOG_OPTIONS)
-def save(
-    iteration: int,
-    file: Path,
-    force: bool,
-    settings: Settings,
-) -> None:
+def save(iteration: int, file: Path, force: bool, settings: Settings) -> None:
     """Save a transcript next to the entry of iteration N.
 
     The file - is standard input. Next to the entry, the meter is shown with the score and may

@@ -9,22 +9,15 @@ from scoring.evidence.transcripts.observed_facts import ClaimResult, Method, Obs
 from scoring.sidecars.meaning import Meaning
 from scoring.sidecars.provenance import OwnLines
 from scoring.signals.signal import seen_texts, window_text
-from scoring.signals.values import ROLE_VERIFIER, IntegrityObservation
 from scoring.text import counted, cut, short, some_of
 
 from .amounts import spending_lines, written_text
 from .explain import WORTH_SAYING, Explanation
+from .integrity import compared_claim
 from .landing_text import named_commit
 from .outcome_pages import later_commits, outcome_text
 from .session_pages import score_text
 from .table import Lines, Page, commands_to_paste
-
-_ROLES = {
-    "impl": "the agent that did the work",
-    "verifier": "the verifier",
-    "review": "the reviewer",
-}
-"""What people read for the roles of an entry."""
 
 
 def explanation_page(
@@ -49,7 +42,7 @@ def explanation_page(
 
     claims = [
         *(
-            _compared_claim(pair, bool(examined.facts.record.verifiers))
+            compared_claim(pair, bool(examined.facts.record.verifiers))
             for pair in examined.signals.integrity
         ),
         *claim_lines(examined.facts),
@@ -166,25 +159,6 @@ def _signal_lines(explanation: Explanation) -> Lines:
     yield from _listed("What the score is made of", votes)
     yield from _listed("What has no evidence, and is left out of the score", absent)
     yield from _listed("What would have raised the score", raising)
-
-
-def _compared_claim(pair: IntegrityObservation, has_verifiers: bool) -> str:
-    claimed = pair.claimed
-    observed = pair.observed
-    who = _ROLES.get(pair.role, pair.role)
-    if pair.role == ROLE_VERIFIER and not has_verifiers:
-        who = "the entry"
-    head = f"{pair.signal}: {who}"
-    observation = f"observed {observed.sub_score:.2f} ({observed.detail})"
-    if not claimed.present:
-        return f"{head} claimed nothing in the entry; {observation}"
-
-    claim = f"{head} claimed {claimed.sub_score:.2f} ({claimed.detail})"
-    if not observed.present:
-        return f"{claim}; nothing to compare it with ({observed.detail})"
-    if pair.delta < 0:
-        return f"{claim}, {observation}: over-claimed"
-    return f"{claim}, {observation}: claimed no more than was observed"
 
 
 LONGEST_NAME = 200  # characters of a name that are shown

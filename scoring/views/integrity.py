@@ -7,7 +7,12 @@ from typing import NamedTuple
 
 from rubric import SignalID
 from scoring.evidence.transcripts.observed_facts import Observed
-from scoring.signals.values import AgentRole, SignalSet
+from scoring.signals.values import (
+    ROLE_VERIFIER,
+    AgentRole,
+    IntegrityObservation,
+    SignalSet,
+)
 from scoring.statistics import mean_or_none
 from scoring.text import counted, spans
 
@@ -22,6 +27,14 @@ _COLUMNS = (
     numeric("WORST", 8),
     Column("OVER-CLAIMED IN", 0),
 )
+
+
+_ROLES = {
+    "impl": "the agent that did the work",
+    "verifier": "the verifier",
+    "review": "the reviewer",
+}
+"""What people read for the roles of an entry."""
 
 
 class IntegritySummary(NamedTuple):
@@ -174,3 +187,28 @@ def _delta_text(delta: float | None) -> str:
     if delta is None:
         return "-"
     return f"{delta:+.3f}"
+
+
+def compared_claim(pair: IntegrityObservation, has_verifiers: bool) -> str:
+    """Return what one role claimed about a signal and what was observed, in a sentence.
+
+    Args:
+        pair: the claim and the observation.
+        has_verifiers: whether the entry lists verifiers; else a claim of theirs is the entry's.
+    """
+    claimed = pair.claimed
+    observed = pair.observed
+    who = _ROLES.get(pair.role, pair.role)
+    if pair.role == ROLE_VERIFIER and not has_verifiers:
+        who = "the entry"
+    head = f"{pair.signal}: {who}"
+    observation = f"observed {observed.sub_score:.2f} ({observed.detail})"
+    if not claimed.present:
+        return f"{head} claimed nothing in the entry; {observation}"
+
+    claim = f"{head} claimed {claimed.sub_score:.2f} ({claimed.detail})"
+    if not observed.present:
+        return f"{claim}; nothing to compare it with ({observed.detail})"
+    if pair.delta < 0:
+        return f"{claim}, {observation}: over-claimed"
+    return f"{claim}, {observation}: claimed no more than was observed"

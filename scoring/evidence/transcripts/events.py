@@ -168,8 +168,7 @@ class TestRun(Event):
     Attributes:
         call: the key of the call.
         ended: whether the file has the result of the call.
-        command: the index in ``texts`` of the first words of the command; None where the call is
-            in another file.
+        command: the index in ``texts`` of its first words; None where the call is in another file.
         passed: whether the tests passed; None without a verdict.
         passed_tests: how many tests passed; None where the output does not say so.
         failed_tests: how many tests failed; None where the output does not say so.
