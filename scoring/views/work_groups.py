@@ -60,12 +60,12 @@ def grouped(rows: WorkRows, grouping: str) -> list[WorkGroup]:
             kept = row.values.get("cost_by_model") or {}
             by_model = json.loads(kept) if isinstance(kept, str) else kept
             # a fleet may only know the main model
-            model = row.values.get("model") or ""
-            if not by_model and row.cost is not None and (model or row.cost):
-                by_model = {model: row.cost}
+            if not by_model and row.cost is not None:
+                by_model = {row.values.get("model") or "": row.cost}
             for model, cost in by_model.items():
-                groups.setdefault(model, [])
-                costs[model] = costs.get(model, 0.0) + cost
+                if model or cost:
+                    groups.setdefault(model, [])
+                    costs[model] = costs.get(model, 0.0) + cost
 
     work = []
     for name, group in sorted(groups.items(), key=lambda item: item[0] or "unknown"):

@@ -294,7 +294,7 @@ class TestComparisons:
     def test_work_that_cost_nothing_gives_no_cost_to_a_model_that_is_not_known(
         self,
     ) -> None:
-        work = [piece("landed"), piece("talk", 0.0)]
+        work = [piece("landed"), piece("talk", 0.0, cost_by_model={"": 0.0})]
         (unknown,) = grouped(work, "model")
         assert unknown.summary["cost"] is None
         (known,) = grouped([piece("talk", 0.0, model="m")], "model")
