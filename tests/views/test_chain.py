@@ -149,7 +149,10 @@ class TestDoctor:
             for one in run("doctor", "--json")["findings"]
             if "tests is absent" in one["what"]
         }
-        assert found["signals"]["advice"] == KEEP_TRANSCRIPT
+        assert found["signals"]["advice"] == (
+            f"{KEEP_TRANSCRIPT}, for the first of these reasons; "
+            "da-score explain N says it for each"
+        )
 
     def test_names_transcripts_of_checkpoints_that_are_not_in_the_clone(
         self, run: Run, made: History, da_score: Any
