@@ -183,11 +183,13 @@ class PreloadedEvidence(NamedTuple):
     """What an earlier pass has read of a whole log, under attributed evidence.
 
     Attributes:
-        evidence: the evidence of all iterations.
+        records: the entries.
+        evidence: the evidence of all iterations; None where all answers came from the store.
         outcomes: what became of the iterations; None where that was not asked.
     """
 
-    evidence: Evidence
+    records: Records
+    evidence: Evidence | None
     outcomes: "Collection[Outcome] | None" = None
 
 
@@ -234,7 +236,7 @@ class LogView(Frozen):
         """Yield the selected iterations in order.
 
         Args:
-            on_read: called at the end with the evidence, where that is of the whole log and its
+            on_read: called at the end with what was read, where that is of the whole log and its
                 rules attribute lines to iterations.
             on_open: called at the end with the evidence, where any was opened: not where all
                 answers came from the store. Called before ``on_read``.
@@ -289,11 +291,12 @@ class LogView(Frozen):
                     subject=subjects.get(number, ""),
                 )
 
-        for evidence in opened:
+        evidence = opened[0] if opened else None
+        if evidence:
             on_open(evidence)
-            if is_whole_log:
-                of_log = outcomes.values() if self.outcomes else None
-                on_read(PreloadedEvidence(evidence, of_log))
+        if is_whole_log:
+            of_log = outcomes.values() if self.outcomes else None
+            on_read(PreloadedEvidence(records, evidence, of_log))
 
     def entries(self, sources: Sources) -> Records:
         """Return the entries of the log.

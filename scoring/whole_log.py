@@ -11,6 +11,7 @@ from .errors import Warn, silent
 from .evidence.facts import Evidence
 from .evidence.rules import Sources
 from .log.load import Broken
+from .log.model import Records
 from .log.selection import Selection
 from .score import score_iterations
 from .scored import LogSummary, ScoredIteration, ScoredLine, WrittenSidecars
@@ -38,7 +39,7 @@ def score_whole_log(
     write: bool = False,
     observe: bool = False,
     broken: Broken = silent,
-    finished: Callable[[Evidence], object] = silent,
+    finished: Callable[[Records, Evidence | None], object] | None = None,
 ) -> LogSummary:
     """Score a log of any length, write its sidecars if asked to, and return what tables show.
 
@@ -53,8 +54,8 @@ def score_whole_log(
         write: whether sidecars are written.
         observe: whether DR transcripts are read even where they have no vote.
         broken: takes the error of every entry that is left out.
-        finished: takes the evidence, when all iterations are scored and sidecars are written. It is
-            not called where all answers came from the store.
+        finished: takes the entries and the evidence, when all iterations are scored and sidecars
+            are written. There is no evidence where all answers came from the store.
 
     Raises:
         LogError, NotARepositoryError, GitError: as in :func:`~scoring.score.score_log`.
@@ -102,8 +103,8 @@ def score_whole_log(
         if members:
             written = WrittenSidecars(len(members), len(files))
 
-    if opened:
-        finished(opened[0])
+    if finished:
+        finished(records, opened[0] if opened else None)
 
     return LogSummary(
         rubric=rubric,

@@ -9,6 +9,7 @@ from scoring.evidence.facts import Evidence
 from scoring.evidence.git.authorship import AttributedHistory
 from scoring.evidence.git.walk import subjects_of
 from scoring.examine import PreloadedEvidence
+from scoring.log.model import Records
 from scoring.log.selection import Selection
 from scoring.log.settings import Settings
 from scoring.outcomes.ledger import Ledger
@@ -67,9 +68,9 @@ def command(
             if settings.json:
                 put_item(items, run_item(scored, lost))
 
-        def keep_evidence(of_log: Evidence) -> None:
+        def keep_evidence(records: Records, of_log: Evidence | None) -> None:
             if keeps_evidence:
-                evidence.append(PreloadedEvidence(of_log))
+                evidence.append(PreloadedEvidence(records, of_log))
 
         with progress("Scoring the log"):
             log = score_whole_log(
@@ -120,8 +121,8 @@ def _work_to_show(
         settings: the settings of the command.
         selection: which iterations are shown.
         log: the scores.
-        evidence: the evidence of the log, or nothing where it was not kept. It is taken out of this
-            list, so that memory does not hold it while the page is made.
+        evidence: what was read of the log, or nothing where it was not kept. It is taken out of
+            this list, so that memory does not hold it while the page is made.
         as_observed: whether the rubric reads evidence as observed. Notes on the history are made
             only then.
     """
@@ -136,7 +137,7 @@ def _work_to_show(
                 history.trunk, history.tip_time, horizon_days, left_out
             )
 
-    if evidence:
+    if evidence and evidence[0].evidence:
         git = evidence[0].evidence.git
         assert isinstance(git, AttributedHistory)
         note_history(git)

@@ -67,7 +67,7 @@ def work_of(
 
     Args:
         view: the log, and which of its iterations are selected.
-        preloaded: the evidence of the whole log; None where it has not been read.
+        preloaded: what was read of the whole log before; None for nothing.
         on_ledger: takes all of the work, also what is not selected.
 
     Raises:
@@ -78,15 +78,12 @@ def work_of(
         ATTRIBUTED, view.repo_dir, view.transcript_dirs, view.options
     )
     rules = view.outcomes or OutcomeRules()
-    if preloaded:
-        records = preloaded.evidence.records
-    else:
-        records = view.entries(sources)
+    records = preloaded.records if preloaded else view.entries(sources)
     chosen = msgspec.structs.replace(view.selection, since=None).numbers(records)
 
     try:
-        if preloaded:
-            work = ledger_of_log(*preloaded, rules)
+        if preloaded and preloaded.evidence:
+            work = ledger_of_log(preloaded.evidence, preloaded.outcomes, rules)
         else:
             work = ledger(records, view.iter_log_dir, sources, rules)
     except NotARepositoryError:

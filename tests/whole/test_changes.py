@@ -513,6 +513,21 @@ class Walk:
         )  # a third has an answer
 
 
+@pytest.mark.parametrize("command", ["run --no-write", "report", "export --json"])
+def test_a_doubt_about_an_entry_is_said_once_where_all_answers_are_kept(
+    place: Place, tmp_path: Path, command: str
+) -> None:
+    second = place.entry(2)
+    second.with_name("iter-900.yaml").write_bytes(second.read_bytes())
+    options = ["--rubric", "3.1.0", "--transcripts", "none"]
+    if command == "report":
+        options += ["--out", str(tmp_path / "report.html")]
+    said = {place.ask(*command.split(), *options).err for _ in range(3)}
+    (doubt,) = said
+    assert doubt.count("keep one of the two files") == 1
+    assert "times" not in doubt
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("seed", range(STEPS // 100))
 def test_after_random_changes_what_is_kept_says_what_is_read_anew(
