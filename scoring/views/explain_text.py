@@ -280,7 +280,7 @@ def _session_lines(facts: IterationFacts, observed: Observed) -> Lines:
             f"the tokens and turns of {observed.elsewhere} of these lines "
             "count for another unit of work"
         )
-    yield from sightings(observed)
+    yield from seen_texts(observed.seen)
 
 
 def lines_found(observed: Observed) -> Lines:
@@ -297,11 +297,6 @@ def lines_found(observed: Observed) -> Lines:
     if more:
         total = sum(lines.total for lines in more)
         yield f"and {total} lines in {counted(len(more), 'more transcript')}"
-
-
-def sightings(observed: Observed) -> Lines:
-    """Yield where the commit, the last test run and corrections of work were seen."""
-    yield from seen_texts(observed.seen)
 
 
 def commands_to_read(observed: Iterable[Observed], commits: Iterable[str]) -> Page:

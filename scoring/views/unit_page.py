@@ -9,10 +9,11 @@ from scoring.evidence.git.walk import named_commits
 from scoring.evidence.openable import opened_here
 from scoring.evidence.transcripts.observed_facts import Observed
 from scoring.outcomes.unit import Kind
+from scoring.signals.signal import seen_texts
 from scoring.text import counted, short
 
 from .amounts import cost_text, duration_text, written_text
-from .explain_text import claims_in_words, commands_to_read, lines_found, sightings
+from .explain_text import claims_in_words, commands_to_read, lines_found
 from .landing_text import named_commit, unit_text
 from .look_at import Reason, is_commit
 from .outcome_pages import later_commits, outcome_text
@@ -98,7 +99,7 @@ def _session_lines(row: WorkRow, opened: Sequence[Observed]) -> Lines:
     for observed in opened:
         for text in (
             *lines_found(observed),
-            *sightings(observed),
+            *seen_texts(observed.seen),
             *claims_in_words(observed),
         ):
             yield f"  {text}"

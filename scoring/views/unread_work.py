@@ -38,8 +38,9 @@ def unread_work(
 
     sessions = {session for row in rows for _, session in row.unit.sessions}
     checkpoints = {name for row in rows for name in row.unit.checkpoints}
-    shas, _ = _proposed(repository, base)
-    _, began = _proposed(repository, base or ledger.trunk.commit)
+    shas, began = _proposed(repository, base)
+    if base is None and ledger.trunk.commit:
+        _, began = _proposed(repository, ledger.trunk.commit)
     for each in unread:
         if _is_named(each, sessions, checkpoints) or _may_be_of(each, shas, began):
             yield (

@@ -12,6 +12,7 @@ from helpers.commands import DaScore, Outcome
 from helpers.repos import Repo
 
 LOG = ".agents/active/iteration-log"
+TRUNK = "refs/remotes/origin/main"
 CHECKPOINT = "a1b2c3d4e5f6"
 FILES = {
     "src/a.py": "def total(prices):\n    return sum(prices)\n",
@@ -35,11 +36,25 @@ def propose(repo: Repo) -> str:
     return sha
 
 
+def begin_beside_the_trunk(
+    repo: Repo, home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Begin the branch ``own`` where a folder outside of the checkout may have transcripts."""
+    repo.commit({"README": "x\n"})
+    repo.git("update-ref", TRUNK, "HEAD")
+    repo.branch("own")
+    _work_on_a_machine(repo, home, monkeypatch)
+
+
 def propose_to_a_machine(
     repo: Repo, home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Propose the files where a folder outside of the checkout may have transcripts."""
     propose(repo)
+    _work_on_a_machine(repo, home, monkeypatch)
+
+
+def _work_on_a_machine(repo: Repo, home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     put(repo, {".git/info/exclude": ".agents\n"})
     monkeypatch.setenv("CLAUDE_CONFIG_DIR", str(home))
     monkeypatch.chdir(repo.path)

@@ -5,10 +5,18 @@ from pathlib import Path
 
 import pytest
 from helpers.commands import DaScore, Outcome
-from helpers.pull_requests import NO_EDITS, Check, Edits, put, session, trusted_check
+from helpers.pull_requests import (
+    NO_EDITS,
+    TRUNK,
+    Check,
+    Edits,
+    begin_beside_the_trunk,
+    put,
+    session,
+    trusted_check,
+)
 from helpers.repos import Repo
 
-TRUNK = "refs/remotes/origin/main"
 FILES = {
     "src/a.py": "".join(
         f"def total{k}(x):\n    return sum(x) + {k}\n" for k in range(9)
@@ -26,12 +34,7 @@ Attack = Callable[[Repo, str], None]
 @pytest.fixture
 def change(repo: Repo, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Repo:
     """A branch beside the trunk, on a machine that has transcripts outside of the checkout."""
-    repo.commit({"README": "x\n"})
-    repo.git("update-ref", TRUNK, "HEAD")
-    repo.branch("own")
-    put(repo, {".git/info/exclude": ".agents\n"})
-    monkeypatch.setenv("CLAUDE_CONFIG_DIR", str(tmp_path / "home"))
-    monkeypatch.chdir(repo.path)
+    begin_beside_the_trunk(repo, tmp_path / "home", monkeypatch)
     return repo
 
 

@@ -6,14 +6,21 @@ from pathlib import Path
 
 import pytest
 from helpers.commands import DaScore, Outcome
-from helpers.pull_requests import FILES, Check, put, session, trusted_check
+from helpers.pull_requests import (
+    FILES,
+    TRUNK,
+    Check,
+    begin_beside_the_trunk,
+    put,
+    session,
+    trusted_check,
+)
 from helpers.repos import Repo
 
 from scoring.evidence.harnesses import json_reader, lines
 from scoring.evidence.harnesses.not_read import shows_one_of
 from scoring.evidence.transcripts.transcript_files import TranscriptFile
 
-TRUNK = "refs/remotes/origin/main"
 OLD = "../home/projects/x/old.jsonl"
 
 Bound = Callable[[pytest.MonkeyPatch], None]
@@ -22,14 +29,9 @@ Bound = Callable[[pytest.MonkeyPatch], None]
 @pytest.fixture
 def change(repo: Repo, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Repo:
     """A commit of a session beside the trunk, on a machine that has its transcript."""
-    repo.commit({"README": "x\n"})
-    repo.git("update-ref", TRUNK, "HEAD")
-    repo.branch("own")
+    begin_beside_the_trunk(repo, tmp_path / "home", monkeypatch)
     sha = repo.commit(FILES, "Add a")
     put(repo, {"../home/projects/x/s.jsonl": transcript(repo, sha)})
-    put(repo, {".git/info/exclude": ".agents\n"})
-    monkeypatch.setenv("CLAUDE_CONFIG_DIR", str(tmp_path / "home"))
-    monkeypatch.chdir(repo.path)
     return repo
 
 

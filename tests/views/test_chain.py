@@ -31,9 +31,9 @@ from scoring.evidence.transcripts.observed_facts import (
 from scoring.log.model import IterationRecord
 from scoring.log.places import EntryPlaces
 from scoring.sidecars.provenance import OwnLines
-from scoring.signals.signal import KEEP_TRANSCRIPT
+from scoring.signals.signal import KEEP_TRANSCRIPT, seen_texts
 from scoring.signals.table import signal_of
-from scoring.views.explain_text import chain_lines, lines_found, sightings
+from scoring.views.explain_text import chain_lines, lines_found
 from scoring.views.score_pages import chain_payload, kept_payload
 
 ABSENT = "0123456789ab"
@@ -666,7 +666,7 @@ class TestWords:
             SeenAt("stopped", HERE, 9, "correction"),
             SeenAt("wrong", Path("later.jsonl"), 2, "correction", joins=True),
         )
-        assert list(sightings(Observed(seen=seen))) == [
+        assert list(seen_texts(seen)) == [
             "refused at t.jsonl:4, then stopped at line 5, then wrong at line 7: one correction",
             "stopped at t.jsonl:9",
             "wrong at later.jsonl:2",

@@ -67,6 +67,15 @@ def commit(
     history.entry(mark, subject, session.id)
 
 
+def commit_of_both(made: History, one: Session, other: Session) -> None:
+    """Commit a file with a checkpoint of two sessions, as an iteration."""
+    checkpoint = made.checkpoint(
+        1, ({"session": one.id}, one.lines), ({"session": other.id}, other.lines)
+    )
+    mark = made.commit(20, "work", checkpoint, files={"src/a.py": "x"})
+    made.entry(mark, "work")
+
+
 def ask(
     session: Session, second: float, output: int, *calls: str, tool: str = "Bash"
 ) -> None:
@@ -191,15 +200,7 @@ def test_what_another_session_does_meanwhile_changes_no_correction(
     other.interrupt(11.1)
     other.run(11.2, 4, "ls", "a.py")
     one.interrupt(11.3)
-    mark = made.commit(
-        20,
-        "work",
-        made.checkpoint(
-            1, ({"session": "s1"}, one.lines), ({"session": "s2"}, other.lines)
-        ),
-        files={"src/a.py": "x"},
-    )
-    made.entry(mark, "work")
+    commit_of_both(made, one, other)
     assert observed(made)[1].corrections == CorrectionsSeen(2, 1, 2)
 
 
@@ -214,15 +215,7 @@ def test_what_several_sessions_are_told_counts_once(
     other.edit(9.5, 16, "src/a.py")
     one.prompt(10, PROMPTS["wrong"])
     other.prompt(11, PROMPTS["wrong"] if same else "No, that is not right")
-    mark = made.commit(
-        20,
-        "work",
-        made.checkpoint(
-            1, ({"session": "s1"}, one.lines), ({"session": "s2"}, other.lines)
-        ),
-        files={"src/a.py": "x"},
-    )
-    made.entry(mark, "work")
+    commit_of_both(made, one, other)
     assert observed(made)[1].corrections.words == words
 
 
