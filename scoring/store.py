@@ -19,7 +19,7 @@ import msgspec
 
 Value = TypeVar("Value")
 
-FORMAT = 44
+FORMAT = 45
 """Goes up when the bytes of any kind mean something else.
 
 Two versions of da-score share the file, and no row of it.

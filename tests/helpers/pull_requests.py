@@ -1,7 +1,7 @@
 """A pull request of one commit with its entry, and the transcript of the session that made it."""
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -91,6 +91,7 @@ def session(
     *,
     files: Mapping[str, str] = FILES,
     edits: Edits = NO_EDITS,
+    diff: Sequence[str] = (),
     tests: str = "3 passed in 0.1s",
     command: str = "git commit -m 'Add a'",
     result: str = "",
@@ -102,6 +103,7 @@ def session(
         name: the id of the session.
         files: what it writes.
         edits: the old and the new text of each edit, by file.
+        diff: the lines of the diff that the result of each edit states, with their signs.
         tests: what its test run prints.
         command: the command by which it commits.
         result: what that prints; by default what git prints for the newest commit.
@@ -158,7 +160,9 @@ def session(
             "is_error": tool == "Bash" and "failed" in answer,
         }
         answered = {"role": "user", "content": [tool_result]}
-        lines.append(
-            {**shared, "type": "user", "uuid": f"{name}b{index}", "message": answered}
-        )
+        answer_line = {"type": "user", "uuid": f"{name}b{index}", "message": answered}
+        if tool == "Edit" and diff:
+            stated = {"structuredPatch": [{"lines": list(diff)}]}
+            answer_line["toolUseResult"] = stated
+        lines.append({**shared, **answer_line})
     return "".join(json.dumps(line) + "\n" for line in lines)

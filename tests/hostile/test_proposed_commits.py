@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 from helpers.commands import DaScore, Outcome
@@ -57,7 +58,7 @@ def commit_by_session(repo: Repo, tests: str, name: str = "s") -> str:
 
 
 def keep_session(
-    repo: Repo, tests: str, name: str = "s", *, edits: Edits = NO_EDITS, **options: str
+    repo: Repo, tests: str, name: str = "s", *, edits: Edits = NO_EDITS, **options: Any
 ) -> None:
     """Keep the transcript of a session that wrote the files and made the newest commit."""
     result = options.pop(
@@ -261,6 +262,26 @@ def test_a_commit_that_moves_lines_is_that_of_the_session_that_moved_them(
     if with_two_edits:
         edits = [(first, ""), (MOVED, new)]
     keep_session(change, tests, edits={"src/a.py": edits})
+    found = check("--no-failing-tests")
+    assert found.status == status
+    assert "a session counts for a commit" not in found.out
+
+
+@pytest.mark.parametrize(
+    ("tests", "status"), [("1 failed in 0.1s", 3), ("3 passed in 0.1s", 0)]
+)
+def test_a_commit_that_renames_within_lines_is_that_of_the_session_that_renamed(
+    change: Repo, check: Check, tests: str, status: int
+) -> None:
+    """The edit has a part of each line; the diff that its result states has whole lines."""
+    change.commit({"src/a.py": MOVED}, "Begin")
+    change.git("update-ref", TRUNK, "HEAD")
+    renamed = MOVED.replace("last", "first")
+    change.commit({"src/a.py": renamed}, SUBJECT)
+
+    diff = [f"-{line}" for line in MOVED.splitlines() if "last" in line]
+    diff += [f"+{line}" for line in renamed.splitlines() if "first" in line]
+    keep_session(change, tests, edits={"src/a.py": [("last", "first")]}, diff=diff)
     found = check("--no-failing-tests")
     assert found.status == status
     assert "a session counts for a commit" not in found.out

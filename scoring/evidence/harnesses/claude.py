@@ -31,6 +31,7 @@ from .claude_lines import (
     ClaudeItem,
     ClaudeLine,
     ClaudeMessage,
+    diff_of,
     items_of,
     known_tokens,
     repeated_line,
@@ -164,10 +165,14 @@ class ClaudeReader(ToolReader):
             self._take_user_text(line, message.content)
 
         self._note_response(line, message)
-        for item in items_of(message):
+        items = items_of(message)
+        for item in items:
             if item.type == "tool_use":
                 self._take_call(item)
             elif item.type == "tool_result":
+                if len(items) == 1:  # what is beside the message is about one call
+                    diff = partial(diff_of, line.toolUseResult)
+                    self.changed(item.tool_use_id, diff)
                 self._take_result(item)
             elif item.type == "text" and not is_by_agent:
                 self._take_user_text(line, text_in(item.text))

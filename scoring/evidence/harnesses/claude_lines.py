@@ -91,6 +91,20 @@ class ClaudeLine(msgspec.Struct, gc=False):
     data: RawField = UNSET
     attachment: Any = None
     payload: RawField = UNSET
+    toolUseResult: RawField = UNSET  # noqa: N815 - as it is written
+
+
+class _Hunk(msgspec.Struct, gc=False):
+    """Lines of a file around a change, each with its sign."""
+
+    lines: list[str] = []
+
+
+class _EditResult(msgspec.Struct, gc=False):
+    """What an edit did, with whole lines, unless the user changed what was asked for."""
+
+    structuredPatch: list[_Hunk] = []  # noqa: N815 - as it is written
+    userModified: bool | None = None  # noqa: N815 - as it is written
 
 
 class _Progress(msgspec.Struct, gc=False):
@@ -102,6 +116,7 @@ class _Progress(msgspec.Struct, gc=False):
 
 _iterations_decoder = msgspec.json.Decoder(list[_Iteration])
 _progress_decoder = msgspec.json.Decoder(_Progress)
+_edit_decoder = msgspec.json.Decoder(_EditResult)
 
 
 def repeated_line(line: ClaudeLine) -> ClaudeLine:
@@ -119,6 +134,14 @@ def repeated_line(line: ClaudeLine) -> ClaudeLine:
     repeated.isSidechain = True
     repeated.agentId = progress.agentId
     return repeated
+
+
+def diff_of(result: RawField) -> list[str]:
+    """Return the lines of the diff of an edit, by what is beside the message with its result."""
+    edit: _EditResult = value_of(result, _edit_decoder, _EditResult())
+    if edit.userModified:
+        return []
+    return [line for hunk in edit.structuredPatch for line in hunk.lines]
 
 
 def items_of(message: ClaudeMessage) -> list[ClaudeItem]:

@@ -223,6 +223,7 @@ class GeminiReader(ToolReader):
                 self.call(call_id, agent=True)
             else:
                 self.note_call(call_id, tool, call.get("args"))
+            self.shows_diff(call_id, text_in(call, "resultDisplay.fileDiff"))
             self.ended(call_id, tool, call.get("status"), answer_of(call.get("result")))
 
     def ended(self, call: object, tool: object, status: object, answer: str) -> None:

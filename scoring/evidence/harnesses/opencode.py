@@ -242,6 +242,7 @@ class OpenCodeReader(ToolReader):
             failed: bool | None = tool == "invalid"
             if tool in self.tools.shells:  # it need not state a status
                 failed = failure_in(state, "metadata.exit")
+            self.shows_diff(call, text_in(state, "metadata.diff"))
             self.result(call, failed, text_in(state, "output"))
 
 

@@ -112,7 +112,9 @@ class PiReader(ToolReader):
         elif role == "user":
             self.prompt(text)
         elif role == "toolResult":
-            self.result(message.get("toolCallId"), message.get("isError") is True, text)
+            call = message.get("toolCallId")
+            self.shows_diff(call, text_in(message, "details.patch"))
+            self.result(call, message.get("isError") is True, text)
         elif role not in _OTHER_ROLES:
             self.unknown(role)
 

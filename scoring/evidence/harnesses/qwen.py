@@ -136,6 +136,8 @@ class QwenReader(GeminiReader):
             status = "success" if member(answer, "response.error") is None else "error"
             if member(stated, "callId") in (None, answer.get("id")):
                 status = text_in(stated, "status") or status
+                diff = text_in(stated, "resultDisplay.fileDiff")
+                self.shows_diff(answer.get("id"), diff)
             self.ended(answer.get("id"), answer.get("name"), status, answer_of(part))
 
 

@@ -5,10 +5,11 @@ Harnesses have many names for the arguments of tools. No name has two meanings.
 
 import shlex
 from collections.abc import Iterable, Sequence
+from functools import partial
 from typing import Any
 
 from scoring.evidence.commands.git_commands import is_commit_tool
-from scoring.evidence.transcripts.edits import lines_added
+from scoring.evidence.transcripts.edits import hunks_of, lines_added
 
 from .event_reader import EventReader
 from .fields import is_failure, items_in, member, text_in
@@ -140,7 +141,17 @@ class ToolReader(EventReader):
             new = text_in(_first_of(part, _NEW))
             old = text_in(_first_of(part, _OLD))
             lines += lines_added(new, old)
-        self.edit(call, (path,), self.folder, {path: tuple(lines)})
+        changes = {path: tuple(lines)}
+        self.edit(call, (path,), self.folder, changes, replaces_text=True)
+
+    def shows_diff(self, call: object, diff: str) -> None:
+        """Note what the result of a call says that it changed in its file. Called before that.
+
+        Args:
+            call: the id of the call.
+            diff: the change in the form of ``diff -u``; "": not stated.
+        """
+        self.changed(call, partial(hunks_of, diff))
 
 
 def _first_of(given: object, keys: Iterable[str]) -> Any:

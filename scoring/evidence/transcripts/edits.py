@@ -189,8 +189,7 @@ def lines_patched(patch: str) -> Mapping[str, Hashes]:
 
     Files that the patch deletes are left out.
     """
-    # lines that are added, and removed
-    changes: dict[str, tuple[list[str], list[str]]] = {}
+    changes: dict[str, list[str]] = {}
     path = ""
     for line in patch.split("\n"):
         header = _PATCH_HEADER.fullmatch(line)
@@ -198,18 +197,29 @@ def lines_patched(patch: str) -> Mapping[str, Hashes]:
             moved = changes.pop(path, None) if header[1] else None
             path = header[2].strip()
             if path:
-                changes[path] = moved or ([], [])
+                changes[path] = moved or []
         elif line.startswith("*** "):
             path = ""
-        elif path and line.startswith("+"):
-            changes[path][0].append(line[1:])
-        elif path and line.startswith("-"):
-            changes[path][1].append(line[1:])
+        elif path:
+            changes[path].append(line)
+    return {path: lines_of_diff(lines) for path, lines in changes.items()}
 
-    return {
-        path: lines_added("\n".join(added), "\n".join(removed))
-        for path, (added, removed) in changes.items()
-    }
+
+def lines_of_diff(diff: Iterable[str]) -> Hashes:
+    """Return what a diff changes, of which each added or removed line begins with its sign."""
+    added: list[str] = []
+    removed: list[str] = []
+    for line in diff:
+        if line.startswith("+"):
+            added.append(line[1:])
+        elif line.startswith("-"):
+            removed.append(line[1:])
+    return lines_added("\n".join(added), "\n".join(removed))
+
+
+def hunks_of(diff: str) -> list[str]:
+    """Return the lines of a diff of one file, in the form of ``diff -u``, without its head."""
+    return f"\n{diff}".partition("\n@@")[2].split("\n")
 
 
 class FileChange(NamedTuple):
@@ -270,7 +280,7 @@ class PathTexts:
     ) -> list[FileChange]:
         """Note a call that writes lines, and return what it changes of each file.
 
-        A file of which nothing changes, and one with a path too long to keep, is left out.
+        A file with a path too long to keep is left out.
 
         Args:
             lines: the lines that the call writes, by path.
@@ -290,10 +300,27 @@ class PathTexts:
                 change = _difference(file_lines, Counter(hashes))
             apply_change(file_lines, change)
 
-            number = self.number(path) if change else None
+            number = self.number(path)
             if number is not None:
                 changes.append(FileChange(path, number, change))
         return changes
+
+    def with_whole_lines(self, change: FileChange, diff: Iterable[str]) -> FileChange:
+        """Return what a call changed by the diff that its result states, which has whole lines.
+
+        The texts that a call replaces may be parts of lines. Where they are not, or the diff has no
+        significant line, the change is returned as it is.
+        """
+        hashes = lines_of_diff(diff)
+        lines = sorted(line for line in hashes if not is_word(line))
+        if not lines or lines == sorted(
+            line for line in change.hashes if not is_word(line)
+        ):
+            return change
+
+        self.take_back([change])
+        apply_change(self._lines[change.path], hashes)
+        return change._replace(hashes=hashes)
 
     def take_back(self, changes: Iterable[FileChange]) -> None:
         """Undo the changes of a call that was refused or failed: the files do not have them."""

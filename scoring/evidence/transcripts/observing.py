@@ -190,6 +190,7 @@ class Observations:
         folder: str,
         lines: AddedLines,
         whole: bool = False,
+        replaces_text: bool = False,
     ) -> None:
         """Note a call of a tool that edits files.
 
@@ -199,14 +200,30 @@ class Observations:
             folder: where relative paths begin; "": not known.
             lines: what it changes, by path.
             whole: whether ``lines`` are all lines of the files.
+            replaces_text: whether it replaces texts in one file, which may be parts of lines.
         """
         opened = self.open_call(call)
         opened.works = True
+        opened.replaces_text = replaces_text
         self._idle_prompts = 0
         self._runs.note_edit()
         opened.note(Edit, self.files.path_numbers(paths, folder), by_tool=True)
         opened.written = self.files.changes(lines, folder, whole=whole)
         self.count_call(opened)
+
+    def changed(self, call: object, diff: Callable[[], Iterable[str]]) -> None:
+        """Note what the result of a call shows that it changed. Called before the result is noted.
+
+        Args:
+            call: the id of the call.
+            diff: returns the lines of a diff, with their signs; only called where that matters.
+        """
+        opened = self._open_calls.get(self._key_of_call(call))
+        if opened is not None and opened.replaces_text and not opened.ended:
+            lines = [*diff()]
+            opened.written = [
+                self.files.with_whole_lines(change, lines) for change in opened.written
+            ]
 
     def command(self, call: object, text: str, folder: str, patch: str = "") -> None:
         """Note a call that runs shell commands.

@@ -83,6 +83,7 @@ class OpenCall:
         ended: whether its result was seen, or a call with the same id was seen before.
         effects: what it does, as events in the line of the call.
         written: the changes of the lines of the files that it writes.
+        replaces_text: whether it replaces texts in one file, which may be parts of lines.
     """
 
     place: EventPlace
@@ -101,6 +102,7 @@ class OpenCall:
     ended: bool = False
     effects: list[Event] = field(default_factory=list)
     written: Sequence[FileChange] = ()
+    replaces_text: bool = False
 
     def note(
         self, kind: Callable[..., Event], numbers: Iterable[int], **about: bool
@@ -185,9 +187,10 @@ class OpenCall:
             events[type(effect)].append(effect)
 
         for change in () if undone else self.written:
-            events[LinesWritten].append(
-                LinesWritten(*ended, change.number, change.hashes)
-            )
+            if change.hashes:
+                events[LinesWritten].append(
+                    LinesWritten(*ended, change.number, change.hashes)
+                )
 
     def run_without_result(self, run: TestCommand, label: int) -> TestRun:
         """Return its run of tests without a result.

@@ -26,6 +26,7 @@ from helpers.story import IN_PARTS, damaged, read_anyhow
 from scoring.evidence.commands.testruns import TestTools as Tools
 from scoring.evidence.harnesses.lines import Lines
 from scoring.evidence.harnesses.readers import HARNESSES
+from scoring.evidence.transcripts.edits import lines_added
 from scoring.evidence.transcripts.events import (
     AgentStarted,
     Call,
@@ -34,6 +35,7 @@ from scoring.evidence.transcripts.events import (
     CommitMade,
     Compaction,
     Edit,
+    LinesWritten,
     Prompt,
     Response,
     TestRun,
@@ -106,6 +108,15 @@ def seen(*messages: Any, **keys: Any) -> TranscriptEvents:
     reader = Lines(HARNESSES, Tools())
     reader.document(json.dumps(chat(*messages, **keys), indent=2).encode())
     return reader.events()["gemini"]
+
+
+def test_an_edit_of_a_part_of_a_line_changes_the_whole_line() -> None:
+    diff = "Index: a.py\n--- a.py\n+++ a.py\n@@ -1 +1 @@\n-x = one()\n+x = two()\n"
+    part = call("replace", file_path="a.py", old_string="one", new_string="two")
+    (written,) = seen(
+        said(1, toolCalls=[part | {"resultDisplay": {"fileDiff": diff}}])
+    ).of(LinesWritten)
+    assert written.hashes == lines_added("x = two()", "x = one()")
 
 
 class TestChat:

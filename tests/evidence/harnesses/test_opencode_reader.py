@@ -22,7 +22,8 @@ from scoring.evidence.harnesses.discovery import discover
 from scoring.evidence.harnesses.opencode import Kilo, OpenCode
 from scoring.evidence.harnesses.readers import HARNESSES
 from scoring.evidence.harnesses.reading import Reading
-from scoring.evidence.transcripts.events import Compaction
+from scoring.evidence.transcripts.edits import lines_added
+from scoring.evidence.transcripts.events import Compaction, LinesWritten
 from scoring.evidence.transcripts.facts import TranscriptPlaces
 from scoring.evidence.transcripts.transcript_events import TranscriptEvents
 
@@ -395,6 +396,19 @@ class TestCall:
             seen(export(tmp_path, asked(0, "x"), answered(1, bash("ls", 1))))["calls"]
             == 1
         )
+
+    def test_of_a_part_of_a_line_changes_the_whole_line(self, tmp_path: Path) -> None:
+        texts = {"oldString": "one", "newString": "two"}
+        diff = (
+            "Index: a\n--- a\n+++ a\n@@ -1,2 +1,2 @@\n y = 1\n-x = one()\n+x = two()\n"
+        )
+        edit = call(
+            "edit",
+            input={"filePath": f"{FOLDER}/a.py", **texts},
+            metadata={"diff": diff},
+        )
+        (written,) = export(tmp_path, answered(1, edit)).of(LinesWritten)
+        assert written.hashes == lines_added("x = two()", "x = one()")
 
     def test_edits_files_with_a_patch_or_several_texts(self, tmp_path: Path) -> None:
         patch = "*** Begin Patch\n*** Update File: a.py\n@@\n-x\n+y\n*** End Patch"

@@ -9,7 +9,8 @@ from helpers.sessions import CORRECTION, events_of, put, read_under, seen
 from helpers.story import FOLDER, FOUND, IN_PARTS, STORY, Step, damaged, read_anyhow
 
 from scoring.evidence.harnesses.pi import Pi
-from scoring.evidence.transcripts.events import Compaction
+from scoring.evidence.transcripts.edits import lines_added
+from scoring.evidence.transcripts.events import Compaction, LinesWritten
 from scoring.evidence.transcripts.transcript_events import TranscriptEvents
 
 HEAD = {
@@ -116,6 +117,19 @@ def test_a_session_says_what_happened(tmp_path: Path) -> None:
         (FOLDER, "p1", False)
     }
     assert "m" in {span.model for span in events.spans}
+
+
+def test_an_edit_of_a_part_of_a_line_changes_the_whole_line(tmp_path: Path) -> None:
+    edits = [{"oldText": "one", "newText": "two"}]
+    done = result(2, "edited")
+    done["message"]["details"] = {"patch": "@@ -1 +1 @@\n-x = one()\n+x = two()\n"}
+    events = session(
+        tmp_path,
+        message(1, "assistant", use("edit", path="a.py", edits=edits)),
+        done,
+    )
+    (written,) = events.of(LinesWritten)
+    assert written.hashes == lines_added("x = two()", "x = one()")
 
 
 def test_a_session_of_version_1_has_no_ids(tmp_path: Path) -> None:

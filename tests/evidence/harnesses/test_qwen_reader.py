@@ -18,7 +18,13 @@ from helpers.story import (
 )
 
 from scoring.evidence.harnesses.fields import TokenFields, Tokens
-from scoring.evidence.transcripts.events import Compaction, Response, key_of
+from scoring.evidence.transcripts.edits import lines_added
+from scoring.evidence.transcripts.events import (
+    Compaction,
+    LinesWritten,
+    Response,
+    key_of,
+)
 from scoring.evidence.transcripts.transcript_events import TranscriptEvents
 from scoring.evidence.transcripts.work_trees import HASHED_FOLDER
 
@@ -231,6 +237,17 @@ def test_a_fork_has_the_keys_of_what_it_repeats(tmp_path: Path) -> None:
     assert [line.key for line in chat(tmp_path, fork, name="q2.jsonl").lines] == [
         key_of("assistant1")
     ]
+
+
+def test_an_edit_of_a_part_of_a_line_changes_the_whole_line(tmp_path: Path) -> None:
+    texts = {"file_path": "a.py", "old_string": "one", "new_string": "two"}
+    done = answer(2, "edit", "edited")
+    done["toolCallResult"]["resultDisplay"] = {
+        "fileDiff": "--- a.py\n+++ a.py\n@@ -1 +1 @@\n-x = one()\n+x = two()\n"
+    }
+    events = chat(tmp_path, line(1, "assistant", use("edit", **texts)), done)
+    (written,) = events.of(LinesWritten)
+    assert written.hashes == lines_added("x = two()", "x = one()")
 
 
 def test_a_hidden_id_is_no_key(tmp_path: Path) -> None:

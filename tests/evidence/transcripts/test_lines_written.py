@@ -160,6 +160,17 @@ def write(content: str, name: str = "t9") -> list[Line]:
 PATCH = f"*** Begin Patch\n*** Update File: a.py\n-{OLD}\n+{NEW}\n*** End Patch"
 
 
+def renames(said: Line, **given: Any) -> list[Line]:
+    """An edit of a part of a line, and what its result says beside the message."""
+    given = given or {"old_string": "one", "new_string": "two"}
+    lines = edit(**given)
+    return [lines[0], lines[1] | {"toolUseResult": said}]
+
+
+def stated(*diff: str, **keys: Any) -> Line:
+    return {"structuredPatch": [{"lines": list(diff)}], "userModified": False} | keys
+
+
 def codex(
     asked: Line, said: str = "Exit code: 0\nWall time: 0 s\nOutput:\nDone."
 ) -> list[Line]:
@@ -195,6 +206,34 @@ def shell(script: str) -> Line:
         "one whose new text is no text": (
             edit(old_string=OLD, new_string=5),
             [gone(OLD)],
+        ),
+        "a part of a line": (
+            renames(stated(f" {MORE}", f"-  {OLD}", f"+  {NEW}")),
+            [(*gone(OLD), *hashes(NEW))],
+        ),
+        "a part of several lines": (
+            renames(stated(f"-{OLD}", f"+{NEW}", f"-{OLD};", f"+{NEW};")),
+            [(*gone(OLD, f"{OLD};"), *hashes(NEW, f"{NEW};"))],
+        ),
+        "a part with no letter of a word": (
+            renames(stated(f"-{OLD}", f"+{NEW}"), old_string="on", new_string="tw"),
+            [(*gone(OLD), *hashes(NEW))],
+        ),
+        "a part, which the user changed": (
+            renames(stated(f"-{OLD}", f"+{NEW}", userModified=True)),
+            [(*gone("one"), *hashes("two"))],
+        ),
+        "a part, in a result without a diff": (
+            renames({"structuredPatch": [], "originalFile": None}),
+            [(*gone("one"), *hashes("two"))],
+        ),
+        "a part, in a result that is a text": (
+            [*renames({})[:1], renames({})[1] | {"toolUseResult": "Error"}],
+            [(*gone("one"), *hashes("two"))],
+        ),
+        "whole lines, as they were asked for": (
+            renames(stated(f"-{OLD}", f"+{NEW}"), old_string=OLD, new_string=NEW),
+            [(*gone(OLD), *hashes(NEW))],
         ),
         "a new file": (write(f"{NEW}\n{MORE}\n"), [hashes(NEW, MORE)]),
         "a file that was read": (
