@@ -27,8 +27,7 @@ from .reading import rubric_of, sources
 @click.command
 @shared_options(*SCORING_OPTIONS)
 @flag("--all", "Show all findings, not only the five most useful ones.", key="every")
-@flag("--files", "List every transcript too.", key="list_files")
-def command(options: PlainData, every: bool, list_files: bool) -> None:
+def command(options: PlainData, every: bool) -> None:
     """Show what there is to score from, and what would give more.
 
     Looks at log, repository, trunk and transcripts, and at how much each signal gets of them.
@@ -57,7 +56,7 @@ def command(options: PlainData, every: bool, list_files: bool) -> None:
 
     of_hooks = _broken_hooks(settings.repo_dir)
     by_use = most_useful_first([*of_settings, *of_hooks, *findings(examination)])
-    page = doctor_page(examination, by_use, every or list_files, list_files)
+    page = doctor_page(examination, by_use, every)
     reply(settings, doctor_payload(examination, by_use), page)
 
 

@@ -324,16 +324,15 @@ def save(iteration: int, file: Path, force: bool, settings: Settings) -> None:
 
 
 @command.command
-@flag("--lines", "Print the schema of a line of JSONL instead.")
 @settings_options()
-def schema(lines: bool, settings: Settings) -> None:  # noqa: ARG001 - a schema is JSON in any case
+def schema(settings: Settings) -> None:  # noqa: ARG001 - a schema is JSON in any case
     """Print the JSON Schema of a transcript.
 
     Example:  da-score dr schema > transcript.schema.json
     """
-    from scoring.meters.dr.transcript import line_schema, transcript_schema
+    from scoring.meters.dr.transcript import transcript_schema
 
-    write_json(line_schema() if lines else transcript_schema())
+    write_json(transcript_schema())
 
 
 @command.command

@@ -215,9 +215,9 @@ class TestWhatIsNotOfIt:
         left_out: str | None,
     ) -> None:
         path = talk(place, name, **changed)
-        found = da_score("doctor", *RUBRIC, "--json", "--files", "--no-cache").json[
-            "transcripts"
-        ]["files"]
+        found = da_score("doctor", *RUBRIC, "--json", "--no-cache").json["transcripts"][
+            "files"
+        ]
         assert {Path(file["path"]).name: file["left_out"] for file in found} == {
             "talk-1.json": None,
             path.name: left_out,

@@ -362,7 +362,7 @@ class TestExplanation:
 
         for shown in (
             run("explain", "2"),
-            run("doctor", "--files"),
+            json.dumps(run("doctor", "--json")),
             json.dumps(explained),
         ):
             assert path in shown

@@ -171,7 +171,6 @@ class TestFacts:
         write(whole.path / "t" / "a.jsonl", whole.turn(1))
         shown = da_score(
             "doctor",
-            "--files",
             "--no-cache",
             "--rubric",
             "2.1.0",
@@ -179,7 +178,6 @@ class TestFacts:
             "t",
         ).out
         assert "TRANSCRIPTS   1 file counts; 0 are left out\n" in shown
-        assert "\nTRANSCRIPT  LEFT OUT BECAUSE\nt/a.jsonl   -\n" in shown
 
     @pytest.mark.usefixtures("whole")
     def test_are_read_from_what_is_there_and_nothing_is_written(
@@ -342,7 +340,7 @@ class TestAdvice:
 
 class TestText:
     def test_says_the_same(self, whole: Place, da_score: DaScore) -> None:
-        out = da_score("doctor", *AS_OBSERVED, "--files").out
+        out = da_score("doctor", *AS_OBSERVED, "--all").out
         assert out.startswith("da-score doctor — rubric 3.1.0, attributed evidence\n")
         for line in (
             f"REPOSITORY    {whole.path}",
@@ -354,7 +352,6 @@ class TestText:
             "landed               100 %    2/2",
         ):
             assert f"\n{line}\n" in out, out
-        assert "/mine.jsonl" in out
         assert "\nWHAT TO DO\n" in out
 
     def test_causes_come_first_then_what_they_keep_from_voting_then_notes(self) -> None:

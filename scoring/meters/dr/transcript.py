@@ -141,26 +141,9 @@ class HeaderLine(_Head):
     type: Literal["transcript_header"]
 
 
-class RoundLine(Round):
-    """The line of one round in JSONL."""
-
-    type: Literal["round"]
-
-
 def transcript_schema() -> PlainData:
     """Return the JSON schema of a transcript."""
     return json_schema(Transcript.model_json_schema())
-
-
-def line_schema() -> PlainData:
-    """Return the JSON schema of a line of a transcript in JSONL.
-
-    Lines of other types are ignored.
-    """
-    adapter: pydantic.TypeAdapter[Any] = pydantic.TypeAdapter(
-        Annotated[HeaderLine | RoundLine, Field(discriminator="type")]
-    )
-    return json_schema({"title": "Line of a transcript", **adapter.json_schema()})
 
 
 def read_transcript(path: Path | str, texts: bool = False) -> Transcript:

@@ -5,11 +5,11 @@ from typing import Any
 
 from msgspec import Struct, structs
 
-from scoring.evidence.transcripts.facts import FileFound, TranscriptSurvey
+from scoring.evidence.transcripts.facts import TranscriptSurvey
 from scoring.frozen import PlainData, fields_of
 from scoring.grouping import lists_by_key
 from scoring.text import counted, short, some_spans, spans
-from scoring.views.table import Cell, Cells, Line, Page, Pair, Table, columns_of, pairs
+from scoring.views.table import Cell, Line, Page, Pair, Table, columns_of, pairs
 
 from . import AttributionSurvey, Examination
 from .finding import Finding
@@ -24,7 +24,6 @@ def doctor_page(
     examination: Examination,
     found: Sequence[Finding],
     every: bool,
-    list_files: bool,
 ) -> Page:
     """Yield what was looked at and what to do.
 
@@ -33,7 +32,6 @@ def doctor_page(
         found: the findings, the most useful first.
         every: whether to show everything. If not, the table of signals and the first five findings
             are shown.
-        list_files: whether to list every transcript.
     """
     rubric = examination.rubric
     yield Line(
@@ -44,7 +42,7 @@ def doctor_page(
 
     tables: Iterable[Table] = [_signal_table(examination)]
     if every:
-        tables = _all_tables(examination, list_files)
+        tables = _all_tables(examination)
     for table in tables:
         if table.rows:
             yield ""
@@ -70,13 +68,8 @@ def doctor_page(
         yield Line(f"{more} more, and what was found: da-score doctor --all", "dim")
 
 
-def _all_tables(examination: Examination, list_files: bool) -> Iterator[Table]:
-    """Yield every table of what was looked at; some may have no rows.
-
-    Args:
-        examination: what was looked at.
-        list_files: whether a last table lists every transcript, and the others leave no rows out.
-    """
+def _all_tables(examination: Examination) -> Iterator[Table]:
+    """Yield every table of what was looked at; some may have no rows, or only their first ones."""
     survey = examination.transcripts
     roots = [
         (str(root.path), root.origin, root.files, root.problem or "read")
@@ -85,11 +78,11 @@ def _all_tables(examination: Examination, list_files: bool) -> Iterator[Table]:
     yield Table(columns_of("PLACE", "NAMED BY", "FILES", "STATE"), roots)
     yield _harness_table(survey)
     if examination.attribution:
-        yield from _attribution_tables(examination.attribution, list_files)
+        yield from _attribution_tables(examination.attribution)
 
-    unclaimed = survey.unclaimed if list_files else survey.unclaimed[:_MOST_SESSIONS]
     sessions = [
-        (each.session, each.harness, each.lines, str(each.path)) for each in unclaimed
+        (each.session, each.harness, each.lines, str(each.path))
+        for each in survey.unclaimed[:_MOST_SESSIONS]
     ]
     columns = columns_of("SESSION OF NO ITERATION", "HARNESS", "LINES", "TRANSCRIPT")
     yield Table(columns, sessions)
@@ -98,8 +91,6 @@ def _all_tables(examination: Examination, list_files: bool) -> Iterator[Table]:
     skipped = [(count, reason) for reason, count in survey.lines_skipped.items()]
     yield Table(columns_of("LINES", "SKIPPED BECAUSE"), skipped)
     yield _signal_table(examination)
-    if list_files:
-        yield _file_table(survey.files)
 
 
 def _harness_table(survey: TranscriptSurvey) -> Table:
@@ -121,9 +112,7 @@ def _harness_table(survey: TranscriptSurvey) -> Table:
     return Table(columns, rows)
 
 
-def _attribution_tables(
-    attribution: AttributionSurvey, list_files: bool
-) -> Iterator[Table]:
+def _attribution_tables(attribution: AttributionSurvey) -> Iterator[Table]:
     """Yield how the lines of iterations were found, and then why iterations have none."""
     methods = [
         (method, count["iterations"], count["sessions"])
@@ -133,8 +122,7 @@ def _attribution_tables(
 
     without = []
     for reason, numbers in attribution.without.items():
-        most = len(numbers) if list_files else _MOST_ITERATIONS
-        without.append((len(numbers), reason, some_spans(numbers, most)))
+        without.append((len(numbers), reason, some_spans(numbers, _MOST_ITERATIONS)))
     yield Table(columns_of("ITERATIONS", "WITHOUT A SESSION BECAUSE", "WHICH"), without)
 
 
@@ -160,30 +148,6 @@ def _signal_table(examination: Examination) -> Table:
         share = f"{signal.share * 100:.0f} %"
         rows.append((signal.signal, share, f"{signal.present}/{signal.iterations}"))
     return Table(columns_of("SIGNAL", "PRESENT", "OF"), rows)
-
-
-def _file_table(files: Sequence[FileFound]) -> Table:
-    """Return every transcript, why it does not count, and its sessions where these are known."""
-    if not _sessions_known(files):
-        rows = [(str(file.path), file.left_out or "-") for file in files]
-        return Table(columns_of("TRANSCRIPT", "LEFT OUT BECAUSE"), rows)
-
-    cells: list[Cells] = []
-    for file in files:
-        session = (file.harness or "-", len(file.sessions), file.cwd or "-")
-        cells.append((str(file.path), *session, file.left_out or "-"))
-    columns = columns_of(
-        "TRANSCRIPT", "HARNESS", "SESSIONS", "WORKED IN", "LEFT OUT BECAUSE"
-    )
-    return Table(columns, cells)
-
-
-def _sessions_known(files: Sequence[FileFound]) -> bool:
-    """Return whether the harness, the sessions or the folder of any file is known.
-
-    The reference's rules look for none of them. True without files.
-    """
-    return not files or any(file.harness or file.sessions or file.cwd for file in files)
 
 
 def _heads(examination: Examination) -> Iterator[Pair]:
@@ -235,7 +199,8 @@ def _transcript_heads(examination: Examination) -> Iterator[Pair]:
     sessions = {session for file in counting for session in file.sessions}
 
     text = counted(len(counting), "file counts", "files count")
-    if _sessions_known(survey.files):
+    # The reference's rules look for no sessions.
+    if examination.sources.rules.as_observed or not survey.files:
         text += f", with {counted(len(sessions), 'session')}"
     left_out = len(survey.files) - len(counting)
     yield "TRANSCRIPTS", f"{text}; {counted(left_out, 'is', 'are')} left out"

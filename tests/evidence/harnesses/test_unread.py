@@ -180,9 +180,7 @@ def test_a_file_that_is_not_read_is_left_out_with_the_reason(
 ) -> None:
     put(tmp_path / "named" / "a.jsonl", KIRO)
     named = ("--transcript-dir", str(tmp_path / "named"), "--rubric", "3.1.0")
-    (file,) = da_score("doctor", *named, "--json", "--files").json["transcripts"][
-        "files"
-    ]
+    (file,) = da_score("doctor", *named, "--json").json["transcripts"]["files"]
     assert (file["harness"], file["left_out"]) == (
         "Kiro CLI",
         "of a harness that is not read",
