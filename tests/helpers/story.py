@@ -104,8 +104,7 @@ def read_anyhow(harness: str, lines: Sequence[Any]) -> TranscriptEvents:
     (of,) = [one for one in HARNESSES if one.name == harness]
     reader = of.reader(Tools())
     for number, line in enumerate(lines):
-        reader.number = number
-        reader.line(json.dumps(line).encode())
+        reader.line(number, json.dumps(line).encode())
         if isinstance(line, dict):
             of.claims(line)
     return reader.events()

@@ -377,7 +377,7 @@ def _(here: Here) -> str:
     )
 
 
-@reaches("scoring.evidence.harnesses.lines.MOST_LINES")
+@reaches("scoring.evidence.harnesses.json_reader.MOST_LINES")
 def _(here: Here) -> str:
     steps = here.folder / "brain/a/.system_generated/logs/transcript_full.jsonl"
     steps.parent.mkdir(parents=True)

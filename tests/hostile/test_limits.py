@@ -14,7 +14,7 @@ from rubric import load_rubric
 from scoring.errors import DaScoreError, SettingsError
 from scoring.evidence.git.repository import GitRepository
 from scoring.evidence.git.starter import Git
-from scoring.evidence.harnesses import lines
+from scoring.evidence.harnesses import json_reader
 from scoring.evidence.transcripts import opening
 from scoring.log.settings import resolve_settings
 from scoring.meters.plaindata import read_config
@@ -91,13 +91,13 @@ class TestCompressed:
 def test_a_transcript_of_too_many_lines_is_left_out_by_name(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
 ) -> None:
-    monkeypatch.setattr(lines, "MOST_LINES", 1000)
+    monkeypatch.setattr(json_reader, "MOST_LINES", 1000)
     data = b"{}\n" * 1001
     (tmp_path / name).write_bytes(zstd.compress(data) if name.endswith("zst") else data)
     assert warnings_of(tmp_path) == [
         f"transcript {tmp_path / name}: more than 1,000 lines; skipped"
     ]
-    monkeypatch.setattr(lines, "MOST_LINES", 1001)
+    monkeypatch.setattr(json_reader, "MOST_LINES", 1001)
     assert warnings_of(tmp_path) == []
 
 

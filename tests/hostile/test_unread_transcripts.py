@@ -54,7 +54,7 @@ def a_line_is_too_long(patch: pytest.MonkeyPatch) -> None:
 
 
 def there_are_too_many_lines(patch: pytest.MonkeyPatch) -> None:
-    patch.setattr(lines, "MOST_LINES", 3)
+    patch.setattr(json_reader, "MOST_LINES", 3)
 
 
 BOUNDS: list[Bound] = [a_line_is_too_long, there_are_too_many_lines]

@@ -163,7 +163,7 @@ class TestTokensByModel:
         session = msgspec.json.encode(
             {"sessionId": "s", "projectHash": "h", "messages": messages}
         )
-        reader.take([reader.decoder.decode(session)])
+        reader.line(0, session)
         tallies = Tallies([ALWAYS], {"gemini": True})
         tally = tallies.of["gemini"]
         events = reader.events()

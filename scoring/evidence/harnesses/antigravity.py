@@ -28,7 +28,7 @@ from .fields import (
     value_of,
 )
 from .harness import FileNames, Harness
-from .lines import MOST_LINES
+from .json_reader import MOST_LINES
 from .protobuf import first_text, numbers_in, packed_numbers
 from .sqlite_store import Ask, opened_database
 from .tool_calls import ToolNames, ToolReader

@@ -153,7 +153,7 @@ class ClaudeReader(ToolReader):
     def _key_of(self, line: ClaudeLine) -> int:
         """Return the key of a line, made of its id, or of its bytes where it has none."""
         if line.uuid is UNSET or len(line.uuid) <= len('""'):
-            return key_of_line(self.written[self.place - self.number])
+            return key_of_line(self.written)
         return key_of(bytes(line.uuid))
 
     def _take_message(self, line: ClaudeLine, message: ClaudeMessage) -> None:

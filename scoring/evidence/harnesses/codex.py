@@ -116,7 +116,7 @@ class CodexReader(CodexCalls):
                 opening = SpanOpening.OWN_LINES
                 self.add_span(LineSpan(self.where.cwd, opens=opening, agent=is_agent))
 
-        key = key_of_line(self.written[self.place - self.number])
+        key = key_of_line(self.written)
         self._is_line_added = self.begin(len(self.spans) - 1, self.place, time, key)
         if line.type == "compacted":
             self.compacted()

@@ -54,7 +54,6 @@ class EventReader(JsonReader, Observations):
         spans: the spans so far.
         covers: for each span, the numbers of its events.
         messages: in documents, for each message the number of its first event.
-        place: the number of the line that is read now.
         shell_calls: the ids of calls that run shell commands.
         version: the version of the harness or of its format; None: not stated. Reasons to skip
             unknown lines name it.
@@ -69,7 +68,6 @@ class EventReader(JsonReader, Observations):
         Observations.__init__(self, tools)
         self.where = LineSpan()
         self.messages: list[int] = []
-        self.place = 0
         self.version: object = None
         self.spans: list[LineSpan] = []
         self.covers: list[list[int]] = []
@@ -91,25 +89,6 @@ class EventReader(JsonReader, Observations):
         if self.where.cwd.startswith((HASHED_FOLDER, SPELLED_FOLDER)):
             return ""
         return self.where.cwd
-
-    def entry(self, line: Any) -> bool | None:
-        """Say what a line, or a document, holds.
-
-        It is as the decoder gives it: by default a dictionary, with values of any type.
-
-        Returns:
-            True where another harness wrote the line and must read it.
-        """
-        raise NotImplementedError
-
-    def take(self, lines: list[Any]) -> list[int]:
-        """Take some decoded lines, and return the positions of those that another harness wrote."""
-        foreign = []
-        for position, line in enumerate(lines):
-            self.place = self.number + position
-            if self.entry(line):
-                foreign.append(position)
-        return foreign
 
     def in_session(
         self,

@@ -1,6 +1,5 @@
 """The base of all readers: JSON values, a line each, become the events of a transcript."""
 
-import contextlib
 import errno
 from collections import Counter
 from collections.abc import Iterable
@@ -14,6 +13,9 @@ from .fields import BROKEN, MANY_VALUES, decoded, has_many_values, is_too_deep
 
 DOCUMENT_LIMIT = 256 << 20
 """The longest document that is read, in bytes."""
+
+MOST_LINES = 1 << 20
+"""How many lines one transcript may have."""
 
 MODEL_LIMIT = 200
 """How many characters of the name of a model are kept."""
@@ -35,10 +37,9 @@ class JsonReader:
         goes_on: whether more lines may be read after a call of :meth:`events`, which then may be
             called again for all lines.
         skipped: how many lines were skipped, by reason.
-        number: the number in the file, from 0, of the first line that :meth:`take` is given.
+        place: the number in the file, from 0, of the line that is read now.
         shown: what :meth:`~.harness.Harness.shown` says of the file; None where nothing does.
-        next_number: the number of the line after the last block.
-        written: the lines that :meth:`take` is given, as they are written in the file.
+        written: the line that is read now, as it is written in the file.
     """
 
     decoder: ClassVar[msgspec.json.Decoder[Any]]
@@ -46,58 +47,73 @@ class JsonReader:
 
     def __init__(self) -> None:
         self.skipped: Counter[str] = Counter()
-        self.number = 0
+        self.place = 0
         self.shown: Any = None
-        self.next_number = 0
-        self.written: list[bytes] = []
+        self.written = b""
 
-    def take(self, lines: list[Any]) -> list[int]:
-        """Take some decoded lines, and return the positions of those that another harness wrote."""
+    def entry(self, line: Any) -> bool | None:
+        """Say what a line, or a document, holds.
+
+        It is as the decoder gives it: by default a dictionary, with values of any type.
+
+        Returns:
+            True where another harness wrote the line and must read it.
+        """
         raise NotImplementedError
 
     def events(self) -> TranscriptEvents:
         """Return the events that were read."""
         raise NotImplementedError
 
-    def block(self, block: bytes) -> list[tuple[int, bytes]]:
-        """Read some whole lines, each with its line break.
+    def read_own_line(self, number: int, line: bytes) -> bool:
+        """Read one line, if it is whole, and no other harness wrote it. Return whether that is so.
 
-        Returns:
-            The lines that must be read one by one, each with its position in the block: those of
-            another harness; or all, where one of them is odd or blank.
+        Why a line is not read is not noted; :meth:`line` does that. The arguments and errors are
+        those of ``line``.
         """
-        written = block.split(b"\n")
-        self.next_number = self.number + len(written) - 1
-        lines: list[Any] = []
-        if not has_many_values(block):
-            with contextlib.suppress(*BROKEN):  # one of them is odd
-                lines = self.decoder.decode_lines(block)
-        if len(lines) != len(written) - 1:  # or blank lines are in between
-            return list(enumerate(written))
+        if not self._begin(number, line):
+            return False
+        try:
+            value = self.decoder.decode(line)
+        except BROKEN:
+            return False
+        return not self.entry(value)
 
-        self.written = written
-        return [(position, written[position]) for position in self.take(lines)]
-
-    def line(self, line: bytes, broken: str = NOT_JSON) -> None:
+    def line(self, number: int, line: bytes, broken: str = NOT_JSON) -> None:
         """Read one line, or one document. What cannot be read is skipped with a reason.
 
         Args:
+            number: the number of the line in the file, from 0.
             line: the line, or the document.
             broken: the reason that is noted when the line is not JSON.
+
+        Raises:
+            OSError: ``number`` is that of one line more than :data:`MOST_LINES`.
         """
-        self.written = [line]
-        if has_many_values(line):
+        if not self._begin(number, line):
             self.skip(MANY_VALUES)
             return
         try:
             for value in self._values_of(line):
-                self.take([value])
+                self.entry(value)
         except RecursionError:
             self.skip(TOO_DEEP)
         except msgspec.ValidationError:
             self.skip(TOO_DEEP if is_too_deep(line) else OTHER_TYPE)
         except (msgspec.MsgspecError, ValueError):
             self.skip(broken)
+
+    def _begin(self, number: int, line: bytes) -> bool:
+        """Begin a line, and return whether it has few enough values to be decoded.
+
+        Raises:
+            OSError: ``number`` is that of one line more than :data:`MOST_LINES`.
+        """
+        if number >= MOST_LINES:
+            raise OSError(errno.EFBIG, f"more than {MOST_LINES:,} lines")
+        self.place = number
+        self.written = line
+        return not has_many_values(line)
 
     def _values_of(self, line: bytes) -> list[Any]:
         """Return the values in a line: several where a line break between them is missing.

@@ -33,9 +33,6 @@ from .unread import NOT_KNOWN
 LINE_LIMIT = 16 << 20
 """The longest line that is read, in bytes. A longer one is skipped with a warning."""
 
-MOST_LINES = 1 << 20
-"""How many lines one transcript may have."""
-
 FREE_SECONDS = 20.0
 """How many seconds of processor time any transcript may take to read, whatever its size."""
 
@@ -52,8 +49,9 @@ TooLong = Callable[[int], None]
 class Lines:
     """Gives each line to the reader of the harness that wrote it.
 
-    A line that no harness claims goes to the reader of the first line that was claimed. As long as
-    none was, it is the line of the only harness, or, of several, of one that is not known.
+    That is the harness of the first line that was claimed, unless its reader cannot read the line.
+    Then it is the harness that claims the line, if one does. As long as no line was claimed, it is
+    the only harness, or, of several, one that is not known.
 
     Args:
         harnesses: the harnesses that may have written the lines.
@@ -84,31 +82,22 @@ class Lines:
         """Read some whole lines.
 
         Raises:
-            OSError: the transcript has more than :data:`MOST_LINES` lines, or takes too long.
+            OSError: the transcript has too many lines, or takes too long.
         """
         self._size += len(block)
         seconds = time.thread_time() - self._began
         if seconds > FREE_SECONDS + self._size / SLOWEST:
             raise OSError(errno.EFBIG, f"takes more than {seconds:.0f} seconds to read")
 
+        *lines, _ = block.split(b"\n")
         if not self._first:
-            writers = map(self._writer, block.split(b"\n"))
-            self._first = next(filter(None, writers), None)
-        reader = self._main()
-        first_number = self._number
-        reader.number = first_number
-        single_lines = reader.block(block)
-        next_number = reader.next_number
-        if next_number > MOST_LINES:
-            raise OSError(errno.EFBIG, f"more than {MOST_LINES:,} lines")
-
-        for position, line in single_lines:
-            self._number = first_number + position
+            self._first = next(filter(None, map(self._writer, lines)), None)
+        for line in lines:
             self.line(line)
-        self._number = next_number
+            self._number += 1
 
     def _main(self) -> JsonReader:
-        """Return the reader of lines that no harness claims, as the class says."""
+        """Return the reader of a line that no harness claims, as the class says."""
         if self._first:
             return self._first
         return self._reader(
@@ -122,10 +111,12 @@ class Lines:
             line: the line, without its line break.
             broken: the reason that is noted when the line is skipped since it is not JSON.
         """
-        if line.strip():
-            reader = self._writer(line) or self._main()
-            reader.number = self._number
-            reader.line(line, broken)
+        if not line.strip():
+            return
+        if self._first and self._first.read_own_line(self._number, line):
+            return
+        reader = self._writer(line) or self._main()
+        reader.line(self._number, line, broken)
 
     def last(self, line: bytes) -> None:
         """Read what follows the last line break of a file or a part, which may be nothing."""
@@ -147,8 +138,7 @@ class Lines:
             reader = self._reader(writer)
             for number, document in enumerate(documents):
                 if document.strip():
-                    reader.number = number
-                    reader.line(document)
+                    reader.line(number, document)
             return
 
         by_name = self._of_documents
@@ -249,13 +239,10 @@ def read_store(
         reader.shown = value_of(json.dumps(harness.shown(path)).encode())
     try:
         for number, line in enumerate(harness.lines_of(path)):
-            if number >= MOST_LINES:
-                raise OSError(errno.EFBIG, f"more than {MOST_LINES:,} lines")
-            reader.number = number
             if len(line) > DOCUMENT_LIMIT:
                 reader.skip(TOO_LONG)
             else:
-                reader.line(line)
+                reader.line(number, line)
     except ForeignFileError:
         return {NOT_KNOWN.name: TranscriptEvents()}
     return {harness.name: reader.events()}

@@ -233,20 +233,21 @@ class ReferenceReader(JsonReader):
         super().__init__()
         self._lines: list[LineContent] = []
 
-    def block(self, block: bytes) -> list[tuple[int, bytes]]:
-        """Read some whole lines, and return an empty list: none is reported as broken.
-
-        The block ends with a line break.
-        """
-        for line in block.split(b"\n"):
-            self.line(line)
-        return []
-
-    def line(self, line: bytes, broken: str = NOT_JSON) -> None:  # noqa: ARG002 - none is broken
-        """Read one line."""
+    def read_own_line(self, number: int, line: bytes) -> bool:  # noqa: ARG002 - of any number
+        """Read one line, and return True: the reference reads every line."""
         content = read_exactly(line)
         if content:
             self._lines.append(content)
+        return True
+
+    def line(
+        self,
+        number: int,
+        line: bytes,
+        broken: str = NOT_JSON,  # noqa: ARG002 - none is broken
+    ) -> None:
+        """Read one line."""
+        self.read_own_line(number, line)
 
     def events(self) -> TranscriptEvents:
         """Return the events of the lines that were read and that contribute something."""

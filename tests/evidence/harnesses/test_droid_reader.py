@@ -212,6 +212,12 @@ def test_a_copy_elsewhere_is_known_by_its_first_line(tmp_path: Path) -> None:
     ] == [0]
 
 
+def test_a_broken_line_does_not_give_others_to_another_harness(tmp_path: Path) -> None:
+    lines = [line for step in STORY[:4] for line in written(step)]
+    path = put(tmp_path / "full.jsonl", HEAD, b"{", *lines)
+    assert seen(events_of(path, "droid"))["runs"] == [0]
+
+
 @pytest.mark.sampled(2)
 @IN_PARTS
 def test_no_value_of_another_type_stops_the_reader(part: int) -> None:
