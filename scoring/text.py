@@ -59,6 +59,12 @@ _FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r")
 # Comparing
 
 
+def begins_line(match: "re.Match[str]") -> bool:
+    """Return whether only blanks and tabs are before a match in its line."""
+    begin = match.string.rfind("\n", 0, match.start()) + 1
+    return not match.string[begin : match.start()].strip(" \t")
+
+
 def trim(text: str) -> str:
     """Strip leading and trailing Unicode white space."""
     return text.strip(WHITE_SPACE)

@@ -8,17 +8,19 @@ from collections.abc import Callable, Iterable, Sequence
 from fnmatch import translate
 from functools import cache
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from scoring.errors import OptionError
+from scoring.text import begins_line
 
 AGENTS = Path(__file__).parent / "agents.toml"
 
-_COAUTHOR = ("co-authored-by:",)
-_ASSISTING = ("assisted-by:", "generated-by:", "co-developed-by:")
+# The keys come first in patterns, so that messages of millions of blank lines are searched fast.
+_COAUTHOR = re.compile(r"co-authored-by:([^\n]*)")
+_ASSISTING = re.compile(r"(?:assisted|generated|co-developed)-by:([^\n]*)")
 
 # A footer as in "Generated with [Claude Code](https://claude.com/claude-code)".
-_FOOTER = re.compile(r"\bgenerated (?:with|by) \[([^\]\n]{1,80})\]")
+_FOOTER = re.compile(r"generated(?<=\bgenerated) (?:with|by) \[([^\]\n]{1,80})\]")
 
 # A model as people write it: "claude opus 4.5", "claude-opus-4-5-20251101", "gemini 2.5 pro".
 _MODEL = re.compile(
@@ -122,6 +124,18 @@ class _Agent(NamedTuple):
     has_name: _Matches
     is_tool: _Matches
 
+    def is_named(self, signature: Identity, are_tools: bool) -> bool:
+        """Return whether a name and an address, in lower case, are those of the agent.
+
+        Args:
+            signature: the name and the address.
+            are_tools: whether they were written where a tool is named.
+        """
+        if self.has_email(signature.email) or self.has_name(signature.name):
+            return True
+        is_tool = are_tools and not signature.email and self.is_tool(signature.name)
+        return bool(is_tool)
+
 
 def agents_of(message: str, people: Iterable[Identity] = ()) -> CommitAgents:
     """Return the agents that a commit names.
@@ -212,19 +226,16 @@ def _known(
     """
     agents = {}
     for signature in dict.fromkeys(signatures):
+        if not _any_agent().is_named(signature, are_tools):
+            continue  # most are people
         for agent in _agents():
-            is_agent = agent.has_email(signature.email) or agent.has_name(
-                signature.name
-            )
-            if are_tools and not signature.email:
-                is_agent = is_agent or agent.is_tool(signature.name)
-            if is_agent:
+            if agent.is_named(signature, are_tools):
                 agents[signature] = agent
                 break
     return agents
 
 
-def _signatures(message: str, keys: tuple[str, ...]) -> list[Identity]:
+def _signatures(message: str, key: "re.Pattern[str]") -> list[Identity]:
     """Return the names and addresses on lines ``Key: Name <address>`` of a message.
 
     Of equal lines the first one counts. The address is "" on a line without any. The time grows
@@ -232,15 +243,12 @@ def _signatures(message: str, keys: tuple[str, ...]) -> list[Identity]:
 
     Args:
         message: a message in lower case.
-        keys: the keys in lower case, each with its colon.
+        key: finds a key in lower case, and what is after it in its line.
     """
     signatures = []
-    for line in dict.fromkeys(message.split("\n")):
-        text = line.lstrip(" \t")
-        if not text.startswith(keys):
-            continue
-
-        name, opens, rest = text.partition(":")[2].partition("<")
+    values = [match[1] for match in key.finditer(message) if begins_line(match)]
+    for value in dict.fromkeys(values):
+        name, opens, rest = value.partition("<")
         email, closes, _ = rest.partition(">")
         if bool(opens) == bool(closes) and "<" not in email:
             signatures.append(Identity(name.strip(), email.strip()))
@@ -248,11 +256,21 @@ def _signatures(message: str, keys: tuple[str, ...]) -> list[Identity]:
 
 
 @cache
+def _any_agent() -> _Agent:
+    """Return an agent without a name that is recognized where any agent is."""
+    tables = _tables()
+    return _Agent(
+        "",
+        "",
+        _any_of([glob for table in tables for glob in table["emails"]]),
+        _any_of([glob for table in tables for glob in table["names"]]),
+        _any_of([glob for table in tables for glob in table.get("tools", ())]),
+    )
+
+
+@cache
 def _agents() -> list[_Agent]:
     """Return the agents of ``agents.toml``, in its order: the first one that fits counts."""
-    import tomllib  # only commands that ask for authors need the agents
-
-    tables = tomllib.loads(AGENTS.read_text("utf-8"))["agent"]
     return [
         _Agent(
             table["name"],
@@ -261,8 +279,17 @@ def _agents() -> list[_Agent]:
             _any_of(table["names"]),
             _any_of(table.get("tools", ())),
         )
-        for table in tables
+        for table in _tables()
     ]
+
+
+@cache
+def _tables() -> list[Any]:
+    """Return the tables of ``agents.toml``."""
+    import tomllib  # only commands that ask for authors need the agents
+
+    tables: list[Any] = tomllib.loads(AGENTS.read_text("utf-8"))["agent"]
+    return tables
 
 
 def _any_of(globs: Sequence[str]) -> _Matches:

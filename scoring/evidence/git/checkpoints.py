@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 import msgspec
 
 from scoring.errors import Warn, silent
+from scoring.text import begins_line
 
 from .checkpoint_files import (
     BRANCH,
@@ -47,7 +48,7 @@ _MOST_PATHS = 10_000
 
 _DATE_PREFIX = re.compile(r"\A[0-9]{4}-[0-9]{2}-[0-9]{2}-(?=.)")
 _TRAILER = rf"Entire-Checkpoint:[ \t]*([0-9a-f]{{12}}|{ULID})"
-_LINE_IN_MESSAGE = re.compile(rf"^[ \t]*{_TRAILER}[ \t]*\r?$", re.MULTILINE)
+_END_OF_LINE = re.compile(rf"{_TRAILER}[ \t]*\r?$", re.MULTILINE)
 _END_OF_SUBJECT = re.compile(rf"\S[ \t]+{_TRAILER}(?: \(#[0-9]+\))?\s*\Z")
 _TOKEN_KEYS = (
     "input_tokens",
@@ -126,7 +127,10 @@ def checkpoint_ids(message: str) -> tuple[str, ...]:
     subject, where a hook joined the two lines, also before the `` (#N)`` of a pull request.
     """
     subject = message.partition("\n")[0]
-    names = _END_OF_SUBJECT.findall(subject) + _LINE_IN_MESSAGE.findall(message)
+    names = _END_OF_SUBJECT.findall(subject)
+    names += [
+        match[1] for match in _END_OF_LINE.finditer(message) if begins_line(match)
+    ]
     return tuple(dict.fromkeys(names))
 
 

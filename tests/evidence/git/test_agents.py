@@ -4,6 +4,7 @@ import tomllib
 from typing import Any
 
 import pytest
+from helpers.timing import fastest
 
 from scoring.evidence.git import agents
 from scoring.evidence.git.agents import (
@@ -144,7 +145,22 @@ def test_a_hostile_message_takes_no_time() -> None:
     assert coauthors(("\t" * 500 + "co-authored-by:") * 500) == ()
 
 
-def test_equal_lines_are_looked_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_blank_lines_take_no_longer_than_other_text() -> None:
+    long = 1 << 20
+    of_text = fastest(lambda: agents_of("x" * long))
+    assert fastest(lambda: agents_of("\n" * long)) < 4 * of_text
+
+
+@pytest.mark.parametrize(
+    ("line", "times"),
+    [
+        pytest.param("Co-Authored-By: Claude <noreply@anthropic.com>\n", 1, id="agent"),
+        pytest.param("Co-Authored-By: A B <c@d>\n", 0, id="a person is none of all"),
+    ],
+)
+def test_equal_lines_are_compared_with_each_agent_once(
+    monkeypatch: pytest.MonkeyPatch, line: str, times: int
+) -> None:
     asked = []
     all_agents = agents._agents
 
@@ -153,5 +169,5 @@ def test_equal_lines_are_looked_at_once(monkeypatch: pytest.MonkeyPatch) -> None
         return all_agents()
 
     monkeypatch.setattr(agents, "_agents", count)
-    coauthors("Co-Authored-By: A B <c@d>\n" * 5000)
-    assert len(asked) == 1
+    coauthors(line * 5000)
+    assert len(asked) == times
