@@ -74,8 +74,8 @@ class SignalSpec:
     """
 
     id: SignalID
-    label: str
-    weight: float
+    label: str = ""
+    weight: float = 0.0
     description: str = ""
     two_way: bool = False
     profile: str = ""

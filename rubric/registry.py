@@ -2,10 +2,12 @@
 
 import os
 from collections.abc import Callable, Iterable
-from dataclasses import MISSING, Field, fields
+from dataclasses import fields
 from functools import cache
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any, cast
+
+import msgspec
 
 from .datafiles import (
     RUBRIC_VERSION,
@@ -17,9 +19,6 @@ from .datafiles import (
 from .model import Rubric, ScoreBand, SignalSpec
 
 VERSIONS_DIR = Path(__file__).parent / "versions"
-
-_Table: TypeAlias = dict[str, Any]
-"""A mapping of a rubric file."""
 
 REMOVED_VERSIONS = {"2.3.0": "3.1.0"}
 """Versions that were removed before a release, each with the version to use instead."""
@@ -140,98 +139,30 @@ def parse_rubric(data: object) -> Rubric:
     Raises:
         RubricError: names a missing, unknown or wrong field.
     """
-    top = _mapping(data, "the rubric", [*_single_fields(Rubric), "signals", "bands"])
-    signals = _items(top, "signals", SignalSpec)
-    bands = _items(top, "bands", ScoreBand)
-    return Rubric(
-        signals=tuple(SignalSpec(**spec) for spec in signals),
-        bands=tuple(ScoreBand(**band) for band in bands),
-        **_values(top, "the rubric", Rubric),
-    )
+    try:
+        rubric = msgspec.convert(data, Rubric)
+    except msgspec.ValidationError as e:
+        problem, _, path = str(e).partition(" - at `$.")
+        if "Expected `str`" in problem:
+            problem += "; put it in quotes"
+        raise RubricError(f"{path.rstrip('`') or 'the rubric'}: {problem}") from e
+
+    # What could be converted has this shape.
+    table = cast(dict[str, Any], data)
+    _refuse_unknown_fields("the rubric", table, Rubric)
+    for key, model in (("signals", SignalSpec), ("bands", ScoreBand)):
+        for index, item in enumerate(table[key]):
+            _refuse_unknown_fields(f"{key}[{index}]", item, model)
+    return rubric
 
 
-_KINDS = {str: "text; put it in quotes", float: "a number", bool: "true or false"}
-
-
-def _single_fields(model: type[Any]) -> dict[str, Field[Any]]:
-    """Return the fields of a class that hold text, a number, or true or false."""
-    return {field.name: field for field in fields(model) if _kind_of(field) in _KINDS}
-
-
-def _kind_of(field: Field[Any]) -> Any:
-    """Return the type of a field, which is text for a new type such as SignalID."""
-    return getattr(field.type, "__supertype__", field.type)
-
-
-def _mapping(data: object, where: str, allowed: Iterable[str]) -> _Table:
-    """Return plain data that is a mapping with no other keys than ``allowed``.
-
-    Raises:
-        RubricError: it is something else; the text begins with ``where``.
-    """
-    if not isinstance(data, dict):
-        raise RubricError(f"{where} is not a mapping")
-
-    for key in data:
-        if key not in allowed:
+def _refuse_unknown_fields(
+    where: str, table: Iterable[object], model: type[Any]
+) -> None:
+    """Raise a RubricError if a mapping has other keys than a class has fields."""
+    known = [field.name for field in fields(model)]
+    for key in table:
+        if key not in known:
             raise RubricError(
-                f"{where} has an unknown field {key!r}; known: {', '.join(allowed)}"
+                f"{where} has an unknown field {key!r}; known: {', '.join(known)}"
             )
-    return data
-
-
-def _items(top: _Table, key: str, model: type[Any]) -> list[_Table]:
-    """Return the field values of each item of the list under a key, none where it is missing.
-
-    Args:
-        top: the rubric as plain data.
-        key: the key of the list.
-        model: the class of an item.
-
-    Raises:
-        RubricError: the value of the key is not a list, an item is not a mapping, or a field is
-            unknown or wrong.
-    """
-    items = top.get(key) or []
-    if not isinstance(items, list):
-        raise RubricError(f"{key} is not a list")
-
-    # Unknown fields of any item come before wrong values.
-    allowed = _single_fields(model)
-    mappings = [_mapping(item, f"{key}[{n}]", allowed) for n, item in enumerate(items)]
-    return [
-        _values(mapping, f"{key}[{n}]", model) for n, mapping in enumerate(mappings)
-    ]
-
-
-def _values(mapping: _Table, where: str, model: type[Any]) -> _Table:
-    """Return the single fields of a class from a mapping, with defaults for those that it lacks.
-
-    Text without a default is "" where it is missing; any other field without a default must be
-    there.
-
-    Args:
-        mapping: the mapping.
-        where: what errors call the mapping.
-        model: the class.
-
-    Raises:
-        RubricError: a value is missing, not of its kind, or too large a number.
-    """
-    values = {}
-    for name, field in _single_fields(model).items():
-        kind = _kind_of(field)
-        default = field.default
-        if default is MISSING:
-            default = "" if kind is str else None
-
-        value = mapping.get(name, default)
-        # True and False are integers for Python.
-        is_number = type(value) in (int, float)
-        if not (is_number if kind is float else isinstance(value, kind)):
-            raise RubricError(f"{where}.{name} is {value!r}, not {_KINDS[kind]}")
-        try:
-            values[name] = kind(value)
-        except OverflowError as e:
-            raise RubricError(f"{where}.{name} is too large a number") from e
-    return values
