@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from msgspec.structs import replace
 
-from .changes import CommitPair
+from .changes import CommitPair, changes
 from .commit_names import MessageNames, without_number
 from .facts import (
     LATER_ANCESTOR,
@@ -115,8 +115,7 @@ class AttributedLandings(Landings):
 
         sides = {}
         for tip in containing[:MOST_TIPS]:
-            base = self._base(tip.sha)
-            if base:
+            for base in self._graph.merge_bases(tip.sha)[:1]:
                 sides[CommitPair(tip.sha, base)] = tip
         return sides
 
@@ -299,7 +298,7 @@ class AttributedLandings(Landings):
 
         if can_be_merged or came_with_later:
             return before
-        if before.found_by == LATER_ANCESTOR and before.whole and before.commit:
+        if before.found_by == LATER_ANCESTOR and before.commit:
             candidates.append(_Candidate(LATER_ANCESTOR, before.commit, is_sure=True))
         return self._not_found(sha, counted, candidates, before)
 
@@ -308,14 +307,32 @@ class AttributedLandings(Landings):
     ) -> bool:
         """Return whether half of the lines are on the trunk where a later commit landed.
 
-        If it adds no lines, and that commit landed as a whole, the trunk has to change its files.
+        If it adds no lines, the trunk has to have changed its files before.
         """
         if before.found_by != LATER_ANCESTOR:
             return False
-        if not counted.lines and before.whole:
-            return self._may_be_there(sha, before.commit)
+        if not counted.lines:
+            return self._changed_before(sha, before.commit)
         share = counted.by_commit[before.commit] if before.commit else counted.present
         return share * 2 >= counted.lines > 0
+
+    def _changed_before(self, sha: str, landed: str | None) -> bool:
+        """Return whether the trunk changed all files of a commit before a later commit landed.
+
+        Args:
+            sha: the commit.
+            landed: the trunk commit that brought the later commit. What it changes itself does not
+                count. Without one the answer is False.
+        """
+        bases = self._graph.merge_bases(sha)
+        parents = self._graph.parents.get(landed or "", ())
+        if not bases or not parents:
+            return False
+        on_trunk = CommitPair(parents[0], bases[0])
+        changed = changes(self._repository, [on_trunk]).get(on_trunk, ())
+        paths = {change.path for change in changed}
+        own_changes = self._changes[self._graph.pair(sha)]
+        return paths.issuperset(change.path for change in own_changes)
 
     def _in_one(
         self, sha: str, counted: CountedLines, candidates: Iterable[_Candidate]

@@ -17,7 +17,6 @@ from .facts import (
     NOT_LANDED,
     PATCH_ID,
     SQUASH,
-    SUBJECT,
     Landing,
     LandingBySha,
     Tip,
@@ -25,7 +24,7 @@ from .facts import (
     Unknown,
 )
 from .graph import CommitGraph
-from .index_set import NO_INDICES, IndexSet
+from .index_set import NO_INDICES
 from .isolated import (
     git_version,
     isolated_repository,
@@ -40,7 +39,6 @@ from .walk import Commit
 MOST_TIPS = 200
 """Branches with commits that did not land by themselves, of which the change is looked for."""
 
-_MOST_WITH_SAME_SUBJECT = 50  # trunk commits
 _MOST_BASES = 4
 
 
@@ -128,7 +126,7 @@ class Landings:
 
     @cached_property
     def _decided(self) -> LandingBySha:
-        """The landing of each commit off the trunk, by its change, its history or its subject."""
+        """The landing of each commit off the trunk, by its change or that of a later commit."""
         shas = [tip.sha for tip in self._iterations]
         comparable = [sha for sha in shas if not self._incomparable(sha)]
         landed = self._by_own_change(comparable)
@@ -139,11 +137,9 @@ class Landings:
         branches = self._branches_beyond(missing)
         untried = {tip.sha for tip in branches}.difference(comparable)
         landed |= self._by_own_change(sorted(untried))
-        by_subject = self._by_subject(missing)
 
         tips = [*tried, *branches]
         containing = self._graph.containing(tip.sha for tip in tips)
-        self._ask_changes_up_to(tips, missing, containing, landed | by_subject)
 
         # Commits of later iterations come first, because they can show the landing of earlier ones.
         # the indices in tips of branches and of commits that landed, as bits
@@ -153,7 +149,6 @@ class Landings:
             if sha not in landed:
                 later = containing.get(sha, NO_INDICES).indices(showing)
                 landing = self._by_later(sha, (tips[i] for i in later), landed)
-                landing = landing or by_subject.get(sha)
                 if landing:
                     landed[sha] = landing
 
@@ -180,9 +175,12 @@ class Landings:
         undecidable = {}
         for sha in shas:
             unknown = self._incomparable(sha)
-            if not unknown and not self._paths(sha):
-                was_read = self._graph.pair(sha) in self._changes
-                unknown = Unknown.NO_CHANGE if was_read else Unknown.FILES
+            if not unknown:
+                changed = self._changes.get(self._graph.pair(sha))
+                if changed is None:
+                    unknown = Unknown.FILES
+                elif not changed:
+                    unknown = Unknown.NO_CHANGE
             if unknown:
                 undecidable[sha] = self._landing(sha, unknown=unknown)
         return undecidable
@@ -197,33 +195,6 @@ class Landings:
             if counts[tip.sha] > itself:
                 branches.append(tip)
         return branches[:MOST_TIPS]
-
-    def _ask_changes_up_to(
-        self,
-        tips: Sequence[Tip],
-        missing: Iterable[str],
-        containing: Mapping[str, IndexSet],
-        landings: LandingBySha,
-    ) -> None:
-        """Ask git in one batch what :meth:`_may_be_there` will ask: the trunk before each landing.
-
-        Args:
-            tips: commits that may show the landing of commits that they contain.
-            missing: the commits of which the tips may show the landing.
-            containing: for each commit, the indices of the tips that contain it.
-            landings: the landing of tips by SHA. One that is ``whole`` needs no question.
-        """
-        tips_by_base = defaultdict[str, IndexSet](lambda: NO_INDICES)
-        for sha in missing:
-            tips_by_base[self._base(sha)] |= containing.get(sha, NO_INDICES)
-
-        pairs = []
-        for base, indices in tips_by_base.items():
-            for index in indices.indices():
-                landing = landings.get(tips[index].sha)
-                if landing and not landing.whole:
-                    pairs.append(self._trunk_before(base, landing.commit))
-        self._ask_changes(pairs)
 
     def _by_own_change(self, shas: Sequence[str]) -> LandingBySha:
         """Return the landing, by SHA, of those commits of which the trunk has the change.
@@ -318,69 +289,18 @@ class Landings:
     ) -> Landing | None:
         """Return the landing of a commit by the first of some tips that contain it and landed.
 
-        None where no tip landed with it.
+        None where no tip landed with all that it contains: to pick a commit lands that one alone.
         """
         for tip in tips:
             later = landed.get(tip.sha)
-            if later and (later.whole or self._may_be_there(sha, later.commit)):
+            if later and later.whole:
                 return self._landing(
                     sha,
                     LATER_ANCESTOR,
                     later.commit,
-                    whole=later.whole,
                     tip=tip._replace(method=later.found_by),
                 )
         return None
-
-    def _may_be_there(self, sha: str, landed: str | None) -> bool:
-        """Return whether the trunk changed all files of a commit before a later commit landed.
-
-        Args:
-            sha: the commit.
-            landed: the trunk commit that brought the later commit. What it changes itself does not
-                count. Without one the answer is False.
-        """
-        pair = self._trunk_before(self._base(sha), landed)
-        self._ask_changes([pair])
-        changed = {change.path for change in self._changes.get(pair, ())}
-        return self._paths(sha) <= changed
-
-    def _base(self, sha: str) -> str:
-        """Return the newest merge base of a commit and the trunk, or "" without one."""
-        return next(iter(self._graph.merge_bases(sha)), "")
-
-    def _trunk_before(self, base: str, landed: str | None) -> CommitPair:
-        """Return the first parent of the commit that brought some work, paired with a merge base.
-
-        Both are "" where there is not any base, such commit or parent.
-        """
-        parents = self._graph.parents.get(landed or "", ())
-        if not base or not parents:
-            return CommitPair("", "")
-        return CommitPair(parents[0], base)
-
-    def _by_subject(self, shas: Iterable[str]) -> LandingBySha:
-        """Return the landing, by SHA, of the commits with a counterpart on the trunk.
-
-        The newest trunk commit counts that has the same subject, changes a file that the commit
-        changes, and is not contained in the commit.
-        """
-        same_subject = {}
-        for sha in shas:
-            candidates = self._subjects[self._commits[sha].subject]
-            commits = self._not_contained(sha, candidates)
-            same_subject[sha] = commits[:_MOST_WITH_SAME_SUBJECT]
-
-        to_compare = chain.from_iterable(same_subject.values())
-        self._ask_changes(map(self._graph.pair, to_compare))
-
-        landings = {}
-        for sha, commits in same_subject.items():
-            for commit in commits:
-                if self._paths(sha) & self._paths(commit):
-                    landings[sha] = self._landing(sha, SUBJECT, commit, whole=False)
-                    break
-        return landings
 
     def _not_contained(self, sha: str, trunk_commits: Iterable[str]) -> list[str]:
         """Return the trunk commits that a commit does not contain, in the order given."""
@@ -388,11 +308,7 @@ class Landings:
             commit for commit in trunk_commits if not self._graph.contains(sha, commit)
         ]
 
-    def _paths(self, sha: str) -> set[str]:
-        """Return the paths that a commit changed, as far as :meth:`_ask_changes` has asked."""
-        return {change.path for change in self._changes.get(self._graph.pair(sha), ())}
-
     def _ask_changes(self, pairs: Iterable[CommitPair]) -> None:
-        """Ask git what changed over pairs that are not empty and were not asked about yet."""
-        unasked = [pair for pair in pairs if pair.commit and pair not in self._changes]
+        """Ask git what changed over the pairs that were not asked about yet."""
+        unasked = [pair for pair in pairs if pair not in self._changes]
         self._changes |= changes(self._repository, unasked)

@@ -38,7 +38,7 @@ def landing(repo: Repo | Path, *commits: str, asked: int = 1) -> Landing:
 
 
 def without_lines(history: AttributedHistory, entry: IterationRecord) -> Landing:
-    """Return what history, patches and subjects alone say of an iteration."""
+    """Return what history and patches alone say of an iteration."""
     sha = history.resolve(entry.commit)
     if sha is None:
         return history.landing(entry)
@@ -442,39 +442,6 @@ class Looked(dict[str, tuple[str, ...]]):
         return super().get(sha, default)
 
 
-class TestSubject:
-    def test_and_a_common_file_are_a_landing(self, tmp_path: Path) -> None:
-        repo, _, sha = forked(tmp_path)
-        landed = repo.commit({"two.txt": "2, reworked\n"}, "second half")
-        found = landing(repo, sha)
-        assert (found.method, found.commit) == ("subject", landed)
-
-    @pytest.mark.parametrize(
-        ("name", "message"),
-        [
-            ("other.txt", "second half"),
-            ("two.txt", "second half (#12)"),
-            ("two.txt", "Second half"),
-            ("two.txt", "x\n\nsecond half"),
-        ],
-    )
-    def test_without_both_is_none(
-        self, tmp_path: Path, name: str, message: str
-    ) -> None:
-        repo, _, sha = forked(tmp_path)
-        repo.commit({name: "other\n"}, message)
-        assert landing(repo, sha).method == "not-landed"
-
-    def test_before_the_merge_base_is_none(self, tmp_path: Path) -> None:
-        repo = started(tmp_path)
-        repo.commit({"x": "0\n"}, "again and again")
-        repo.branch("work")
-        sha = repo.commit({"x": "1\n"}, "again and again")
-        repo.checkout("master")
-        repo.commit({"b.txt": "2\n"}, "elsewhere")
-        assert landing(repo, sha).method == "not-landed"
-
-
 class TestUnresolved:
     def test_the_summary_is_looked_for(self, tmp_path: Path) -> None:
         repo = started(tmp_path, "main")
@@ -569,7 +536,7 @@ class TestCost:
             with watched_doors() as doors:
                 git = AttributedHistory(repo.path, records)
                 for r in records:
-                    methods.add(without_lines(git, r).method)
+                    methods.add(git.landing(r).method)
                     git.committed(r.commit)
                     git.changed(r)
             return len(doors.commands)
@@ -579,15 +546,7 @@ class TestCost:
             processes([*on_trunk, *beside]),
         )
         assert many <= few
-        assert methods == {
-            "ancestor",
-            "patch-id",
-            "squash",
-            "later-ancestor",
-            "subject",
-            "merge-tree",
-            "not-landed",
-        }
+        assert methods == {"ancestor", "patch-id", "squash", "merge-tree", ""}
         assert processes(on_trunk) <= 10
 
 
