@@ -54,7 +54,7 @@ class CountedTurn(Event):
 
     Attributes:
         counts_before: how many counts of the transcript come before the count that ends it.
-        response: its tokens; the input holds what was read from the cache or written to it.
+        response: its tokens.
     """
 
     counts_before: int
@@ -163,9 +163,6 @@ def _stated(number: int, total: int) -> int:
 def _turn_of(step: _Step, index: int, count: TokenCount) -> CountedTurn:
     """Return the turn that a step makes.
 
-    Where the transcript does not state what was written to the cache, all input that was not read
-    from the cache counts as written.
-
     Args:
         step: the totals before and after the turn.
         index: how many counts of the transcript come before ``count``.
@@ -174,7 +171,7 @@ def _turn_of(step: _Step, index: int, count: TokenCount) -> CountedTurn:
     stated = count.totals or count.last or _FROM_ZERO
     given = step.end.input - step.start.input
     cached = step.end.cached_input - step.start.cached_input
-    written = max(given - cached, 0)
+    written = 0
     tokens_stated = TokensStated.WITHOUT_CACHE_WRITES
     if stated.cache_writes >= 0:
         tokens_stated = TokensStated.ALL
@@ -184,7 +181,12 @@ def _turn_of(step: _Step, index: int, count: TokenCount) -> CountedTurn:
         count.span,
         count.line,
         stated=tokens_stated,
-        tokens=TokensUsed(step.end.output - step.start.output, given, cached, written),
+        tokens=TokensUsed(
+            step.end.output - step.start.output,
+            max(given - cached - written, 0),
+            cached,
+            written,
+        ),
         service=count.service,
     )
     return CountedTurn(count.span, count.line, index, response)

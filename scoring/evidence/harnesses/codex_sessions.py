@@ -7,7 +7,6 @@ from msgspec.structs import replace
 
 from scoring.evidence.transcripts.counter import EventsOfSession, LineClock, count_calls
 from scoring.evidence.transcripts.events import (
-    OBSERVED,
     Call,
     CallResult,
     Event,
@@ -179,14 +178,14 @@ def without_replay(
         lists=dict(events.lists),
         lines=[line for line in events.lines if line.number in numbers],
     )
-    own.put(TokenCount, ())
-    own.put(CountedTurn, turns)
+    for kind in events.kinds():
+        own.put(kind, [event for event in events.of(kind) if event.line in numbers])
     for counted in (Call, CallResult):
         own.put(
             counted, [event for event in events.of(counted) if end.is_before(event)]
         )
-    for kind in OBSERVED:
-        own.put(kind, [event for event in events.of(kind) if event.line in numbers])
+    own.put(TokenCount, ())
+    own.put(CountedTurn, turns)
     return own
 
 

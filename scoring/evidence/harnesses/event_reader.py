@@ -198,8 +198,7 @@ class EventReader(JsonReader, Observations):
             name: its id; "": not known.
             tokens: what it used. Without output, no number counts; without uncached input, the
                 output alone does. Where nothing was written to the cache, it is not known how
-                much was: the input is all of it, read from the cache or not, and what was not
-                read counts as written.
+                much was.
         """
         self.responds(name or f"at {self.at.line}")
         stated = TokensStated.ALL
@@ -211,8 +210,6 @@ class EventReader(JsonReader, Observations):
             tokens = Tokens(tokens.output)
         elif not tokens.writes:
             stated = TokensStated.WITHOUT_CACHE_WRITES
-            all_input = tokens.uncached + tokens.reads
-            tokens = Tokens(tokens.output, all_input, tokens.reads, tokens.uncached)
 
         response = Response(
             *self.at,

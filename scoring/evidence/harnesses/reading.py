@@ -1,7 +1,6 @@
 """Reads transcripts, in this process or in several where there is enough to read."""
 
 import contextlib
-import gc
 import os
 import signal
 import time
@@ -13,7 +12,6 @@ from scoring.evidence.commands.testruns import TestTools
 from scoring.evidence.git.objects import ReadObject
 from scoring.evidence.git.repository import GitRepository
 from scoring.evidence.transcripts.opening import opened
-from scoring.evidence.transcripts.prompts import said_in
 from scoring.evidence.transcripts.transcript_events import (
     EventsByHarness,
     decode_events,
@@ -71,8 +69,7 @@ class Reading:
         events = None
         start = time.thread_time()
         try:
-            with _without_collection():
-                events = self._events_of(transcript, warnings)
+            events = self._events_of(transcript, warnings)
         except (OSError, GitError) as e:
             why = reason(e) if isinstance(e, OSError) else str(e)
             warnings.append(f"transcript {transcript.path}: {why}; skipped")
@@ -117,14 +114,6 @@ class Reading:
             self._copies = self._copies or Copies(harnesses, self._tools)
             return self._copies.read(b"".join(next(parts)), too_long)
         return read_parts(parts, lines)
-
-    def prepare(self) -> None:
-        """Load the forms of prompts, which processes forked from here then have.
-
-        Without test tools it does nothing.
-        """
-        if self._tools:
-            said_in("")
 
     def close(self) -> None:
         """End the processes that read objects in git, and forget the copy that was held."""
@@ -186,7 +175,6 @@ class Pool:
         import multiprocessing  # most runs have little to read
         from concurrent.futures import BrokenExecutor, ProcessPoolExecutor
 
-        self._reading.prepare()
         self._workers = ProcessPoolExecutor(
             count,
             multiprocessing.get_context("fork"),
@@ -273,11 +261,10 @@ def _read_numbers(numbers: Sequence[int]) -> dict[int, FileRead]:
     """Read the transcripts of some numbers in a worker. Return them by number, encoded."""
     reading, transcripts = _work
     encoded = {}
-    with _without_collection():  # until the events are gone
-        for number in numbers:
-            read = reading.read(transcripts[number][0])
-            events = None if read.events is None else encode_events(read.events)
-            encoded[number] = read._replace(events=None, encoded=events)
+    for number in numbers:
+        read = reading.read(transcripts[number][0])
+        events = None if read.events is None else encode_events(read.events)
+        encoded[number] = read._replace(events=None, encoded=events)
     return encoded
 
 
@@ -298,15 +285,3 @@ def _process_count(asked: int | None, worth: int) -> int:
     if asked is not None:
         return min(asked, MOST_PROCESSES)
     return min(len(os.sched_getaffinity(0)), worth, MOST_PROCESSES)
-
-
-@contextlib.contextmanager
-def _without_collection() -> Iterator[None]:
-    """Keep the garbage collector from looking through millions of events that hold no cycles."""
-    was_enabled = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if was_enabled:
-            gc.enable()

@@ -77,8 +77,7 @@ class CountedHarness:
 
     Attributes:
         name: the name as details and provenance write it; "": the harness is not reported.
-        input_holds_cached: whether the input that its responses have includes what was read from
-            the cache.
+        input_holds_cached: whether the input that it states includes what was read from the cache.
     """
 
     name: str

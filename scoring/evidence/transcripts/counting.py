@@ -217,18 +217,13 @@ def _spread(
         indices: the indices of the responses that get a share. The first ones get what is over.
     """
     stated = TokensStated.ALL
-    tokens = totals.tokens
-    if not tokens.cache_write_tokens:
+    if not totals.tokens.cache_write_tokens:
         stated = TokensStated.WITHOUT_CACHE_WRITES
-        all_input = tokens.input_tokens + tokens.cache_read_tokens
-        tokens = tokens._replace(
-            input_tokens=all_input, cache_write_tokens=tokens.input_tokens
-        )
 
     for position, index in enumerate(indices):
         share = [
             count // len(indices) + (position < count % len(indices))
-            for count in tokens
+            for count in totals.tokens
         ]
         responses[index] = replace(
             responses[index], stated=stated, tokens=TokensUsed(*share)

@@ -53,7 +53,7 @@ class TokensStated(IntEnum):
     NOTHING = 0
     OUTPUT_ONLY = 1
     WITHOUT_CACHE_WRITES = 2
-    """The input includes what was read from the cache. All other input counts as written to it."""
+    """What was written to the cache may be part of the input."""
     ALL = 3
 
 
@@ -101,8 +101,7 @@ class Response(Event):
         side_chain: whether it belongs to a sub-agent.
         copies: how many copies of it were read.
         stated: which of its numbers of tokens the transcript states.
-        tokens: its tokens. The input may be more than :class:`TokensUsed` says, as ``stated`` and
-            the harness say.
+        tokens: its tokens; 0 of what is not stated.
         service: how it was served where that has a price of its own, such as ``fast``, or "".
         web_searches: how many searches of the web the provider made for it.
         apart: what was used for it that these tokens leave out.
@@ -362,26 +361,6 @@ class AgentStarted(Event):
 
 class Compaction(Event):
     """The harness replaced what came before by a summary, to make room."""
-
-
-OBSERVED: tuple[type[Event], ...] = (
-    TestRun,
-    CommitMade,
-    WorkCall,
-    Edit,
-    LinesWritten,
-    PossibleEdit,
-    UnseenEdit,
-    FileRemoved,
-    UserBreak,
-    WorkReset,
-    Prompt,
-    ChatText,
-    ProgramRun,
-    AgentStarted,
-    Compaction,
-)
-"""The kinds of events that are observed. All other kinds are counted."""
 
 
 def key_of(name: str | bytes) -> int:

@@ -121,15 +121,14 @@ class _Slice:
         for charged, spending in other.spent.items():
             _add(self.spent[charged], spending)
 
-    def spend(self, charged: Spent, tokens: TokensUsed, prompt: int) -> _Counts:
+    def spend(self, charged: Spent, tokens: TokensUsed) -> _Counts:
         """Add tokens to what was used, and return the counts that they were added to.
 
         Args:
-            charged: what the counts are for, without the step.
+            charged: what the counts are for, without the step, which the tokens decide.
             tokens: the tokens.
-            prompt: how many tokens the prompt had, which decides the step.
         """
-        step = bisect_left(PROMPT_STEPS, prompt)
+        step = bisect_left(PROMPT_STEPS, tokens.prompt)
         spending = self.spent[charged._replace(step=step)]
         _add(spending, tokens._asdict())
         return spending
@@ -210,6 +209,9 @@ class Tally:
     ) -> None:
         """Count a response, at once and without regard to copies.
 
+        The input is counted as the harness states it. Where it is not known what was written to
+        the cache, it includes what was read, and all else counts as written.
+
         Args:
             time: when it counts.
             response: its tokens, and how it was served.
@@ -227,25 +229,24 @@ class Tally:
             at.spent[charged]["output_tokens"] += tokens.output_tokens
             return
 
-        at.counts["input_tokens"] += tokens.input_tokens
+        stated_input = tokens.input_tokens
+        written = tokens.cache_write_tokens
+        if response.stated == TokensStated.WITHOUT_CACHE_WRITES:
+            stated_input = tokens.prompt
+            written = tokens.input_tokens
+        elif self.input_holds_cached:
+            stated_input = tokens.prompt
+        at.counts["input_tokens"] += stated_input
         at.counts["cache_read_tokens"] += tokens.cache_read_tokens
-        at.counts["cache_creation_tokens"] += tokens.cache_write_tokens
-        prompt = tokens.prompt
-        states_writes = response.stated == TokensStated.ALL
-        if not states_writes:
-            tokens = tokens._replace(cache_write_tokens=0)
-        if self.input_holds_cached or not states_writes:
-            prompt = tokens.input_tokens
-            cached = tokens.cache_read_tokens + tokens.cache_write_tokens
-            tokens = tokens._replace(input_tokens=max(prompt - cached, 0))
+        at.counts["cache_creation_tokens"] += written
 
-        spending = at.spend(charged, tokens, prompt)
+        spending = at.spend(charged, tokens)
         spending["responses"] += 1
         spending["web_searches"] += response.web_searches
         for apart in response.apart:
             if apart.model:  # another model serves as usual
                 charged = charged._replace(model=apart.model, service="")
-            at.spend(charged, apart.tokens, apart.tokens.prompt)
+            at.spend(charged, apart.tokens)
 
     def drop(self, time: int, count: int = 1) -> None:
         """Count responses that only repeat another one, at the time at which that one counts."""

@@ -435,7 +435,7 @@ class TestTotalsThatFall:
             tmp_path / "rollout-1.jsonl", meta(1, "x"), *before, tokens(4, totals, last)
         )
         turns = events_of(path, "codex").of(CountedTurn)
-        assert [turn.response.tokens.input_tokens for turn in turns] == [
+        assert [turn.response.tokens.prompt for turn in turns] == [
             1_000,
             5_000,
             given,
@@ -776,7 +776,7 @@ class TestPaginated:
             tokens(2, counts(*second), counts(100, 60, 7)),
         ]
         found = self.read(tmp_path, *spent, history_base=base)
-        assert found["turns"] == [(7, 100, 60, 40)] * 2
+        assert found["turns"] == [(7, 40, 60, 0)] * 2
 
     @pytest.mark.parametrize(("first", "calls"), [(6, 1), (4, 2), (99, None)])
     def test_of_a_sub_agent_has_its_own_lines_from_where_it_says(
@@ -803,5 +803,5 @@ class TestPaginated:
             tmp_path, *lines, source=source, subagent_history_start_ordinal=first
         )
         assert found.get("calls") == calls
-        assert found.get("turns") == ([(2, 50, 30, 20)] if calls else None)
+        assert found.get("turns") == ([(2, 20, 30, 0)] if calls else None)
         assert "corrections" not in found

@@ -275,7 +275,7 @@ def test_models_have_their_own_tokens_and_helpers_without_a_message_too(
         2,
         [(5, 9, 0, 0), (6, 6, 1, 1)],
     )
-    assert found["tokens"] == (2, 3, 0, 3)
+    assert found["tokens"] == (2, 3, 0, 0)
     assert [rows.spans[totals.span].model for totals in rows.of(StatedTotals)] == [
         "m",
         "n",

@@ -138,7 +138,7 @@ class TestChat:
         ]
         assert rows.begins_session
 
-    def test_counts_thoughts_as_output_and_what_was_not_cached_as_written(self) -> None:
+    def test_counts_thoughts_as_output_and_what_was_cached_apart(self) -> None:
         rows = seen(
             said(
                 1,
@@ -148,7 +148,7 @@ class TestChat:
             )
         )
         assert [tokens_of(response) for response in rows.of(Response)] == [
-            (10, 105, 75, 30)
+            (10, 30, 75, 0)
         ]
 
     @pytest.mark.parametrize(

@@ -153,9 +153,9 @@ def test_a_chat_says_what_happened(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("counts", "tokens"),
     [
-        (usage(100, 75, 7, 3, 107), (7, 100, 75, 25)),
-        (usage(100, 75, 7, 3, 110), (10, 100, 75, 25)),
-        (usage(100, 120, 7), (7, 120, 120, 0)),
+        (usage(100, 75, 7, 3, 107), (7, 25, 75, 0)),
+        (usage(100, 75, 7, 3, 110), (10, 25, 75, 0)),
+        (usage(100, 120, 7), (7, 0, 120, 0)),
     ],
     ids=["thoughts-in-the-output", "thoughts-beside-it", "more-read-than-given"],
 )
@@ -290,7 +290,7 @@ def test_an_old_chat_is_one_as_its_model_wrote_them(tmp_path: Path) -> None:
     old = {"sessionId": "q0", "projectHash": "0" * 64, "messages": [said]}
     path = put(tmp_path / ".qwen/tmp/0/chats/session-1.json", old, document=True)
     events = events_of(path, "qwen")
-    assert seen(events) == {"responses": 1, "tokens": (7, 9, 0, 9)}
+    assert seen(events) == {"responses": 1, "tokens": (7, 9, 0, 0)}
     assert events.spans[0].cwd == HASHED_FOLDER + "0" * 64
 
 
