@@ -1,7 +1,7 @@
 """All work as units, each line in one, and their fate: ``docs/VALIDITY.md``, "All of the work"."""
 
 import os
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from hashlib import blake2b
 from pathlib import Path
 from typing import NamedTuple
@@ -276,7 +276,7 @@ def _judge(
     git: AttributedHistory,
     rules: OutcomeRules,
 ) -> None:
-    """Fill in the outcomes of units, whether they are defective, and what mended them.
+    """Fill in the outcomes of units, whether they are defective and undone in a branch.
 
     The outcome of a unit is the worst one that is known of its iterations. Landed work without an
     entry is judged by itself.
@@ -301,44 +301,35 @@ def _judge(
     for unit in units:
         if unit.outcome:
             unit.defective = unit.outcome.defective
-        unit.mended_in_branch = tuple(_mended_in_branch(unit, git))
+        unit.undone_in_branch = _undone_in_branch(unit, git)
 
 
-def _mended_in_branch(unit: Unit, git: AttributedHistory) -> Iterator[str]:
-    """Yield the commits that undid or fixed work and came to the trunk with it.
+def _undone_in_branch(unit: Unit, git: AttributedHistory) -> bool:
+    """Return whether the commit that undid work came to the trunk with it.
 
     One rebase brought both, or the merge that first brought the work to another line. A merge does
     not count where it brought more than :data:`_MOST_OF_A_BRANCH` commits, or came longer than
     :data:`_LONGEST_BRANCH` after the work was committed.
     """
     landing = unit.landing
-    later = []
-    if landing and landing.undone and landing.undone.taken_back:
-        later.append(landing.undone.taken_back.by)
-    if unit.outcome and unit.outcome.main_fix:
-        later.append(unit.outcome.main_fix[0])
-    if not later or not landing or not landing.commit:
-        return
-    for sha in later:
-        if sha in git.walk:
-            if _are_of_one_rebase(git.walk[landing.commit], git.walk[sha]):
-                yield sha
+    undone_by = landing.undone_by if landing else None
+    if not landing or not landing.commit or undone_by not in git.walk:
+        return False
+    work = git.walk[landing.commit]
+    if _are_of_one_rebase(work, git.walk[undone_by]):
+        return True
 
     graph = git.graph
     merges = graph.brought_by(landing.commit)
     if not merges:
-        return
+        return False
     merge = merges[-1]
     brought = graph.between(merge, graph.parents[merge][:1])
     if sum(not graph.is_merge(sha) for sha in brought) > _MOST_OF_A_BRANCH:
-        return
-    committed = git.walk[landing.commit].time or 0
-    if (git.walk[merge].time or 0) - committed > _LONGEST_BRANCH:
-        return
-
-    for sha in later:
-        if merge in graph.brought_by(sha):
-            yield sha
+        return False
+    if (git.walk[merge].time or 0) - (work.time or 0) > _LONGEST_BRANCH:
+        return False
+    return merge in graph.brought_by(undone_by)
 
 
 def _are_of_one_rebase(commit: Commit, later: Commit) -> bool:
@@ -348,11 +339,10 @@ def _are_of_one_rebase(commit: Commit, later: Commit) -> bool:
     return committed < _A_REBASE <= written
 
 
-def _badness(outcome: Outcome) -> tuple[bool, bool, int, bool]:
+def _badness(outcome: Outcome) -> tuple[bool, int, bool]:
     """Return what sorts outcomes from the best to the worst."""
     return (
         outcome.defective or False,
-        outcome.main_fix is not None,
         outcome.lines_fixed or 0,
         not outcome.is_unread,
     )

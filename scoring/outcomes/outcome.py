@@ -17,27 +17,16 @@ from scoring.evidence.git.facts import (
     Undone,
 )
 from scoring.evidence.git.followed_lines import Fate
-from scoring.evidence.scopes import is_test
 from scoring.frozen import Frozen, PlainData
 from scoring.log.model import IterationRecord
 
 from .outcome_rules import OutcomeRules
 
 DAY = 86_400
-STILL_IN_WORK = 3600
-"""Work that a commit undoes or fixes in less than so many seconds was still in work."""
-
 DEFECTIVE_PERCENT = 5
 """Work is defective when fixes changed at least this many percent of its lines of code."""
 
 _KEPT_NAME = b"outcomes"
-_LEAST_FIXED = 3  # lines that a fix changed at least, to be called the fix of some work
-_LEAST_OF_FIX = 0.7
-"""Of the code that a fix removes, at least this fraction is of the work that it fixes."""
-
-_LEAST_OF_ADDED = 0.1
-"""A fix takes at least this fraction as many lines of the work that it fixes as it adds."""
-
 Status: TypeAlias = Literal["known", "too_young", "not_landed"]
 
 
@@ -59,8 +48,6 @@ class Outcome(Frozen):
         reverted_by: the commit that reverted it; None where none did.
         defective: whether the work was reverted or taken back, or fixes changed at least 5 % of
             its lines.
-        main_fix: the commit that certainly fixed the work, and how many of the added lines that
-            commit changed; None without one.
         taken_back: the commit that reverted the work or took it back within the horizon; None
             without one.
         came_back: how the work is there again after it was undone; None where it is not so.
@@ -81,7 +68,6 @@ class Outcome(Frozen):
     reverted: bool | None = None
     reverted_by: str | None = None
     defective: bool | None = None
-    main_fix: tuple[str, int] | None = None
     taken_back: TakenBack | None = None
     came_back: CameBack | None = None
     partly_reverted: PartlyReverted | None = None
@@ -96,7 +82,7 @@ class Outcome(Frozen):
     def as_dict(self) -> PlainData:
         """Return plain data."""
         data: PlainData = msgspec.to_builtins(self)
-        del data["main_fix"], data["gone_in"]
+        del data["gone_in"]
         data["taken_back"] = self.taken_back.as_dict() if self.taken_back else None
         return data
 
@@ -109,8 +95,6 @@ class Counted(NamedTuple):
         changed: how many of the added lines later commits changed.
         fixed: how many of the added lines fixes changed.
         fixed_in: the commits of the fixes, the one that changed most of the lines first.
-        main_fix: the commit that certainly fixed the work, and how many of the added lines that
-            commit changed; None without one.
         gone_in: the one commit that took all of the added lines; None without one.
     """
 
@@ -118,7 +102,6 @@ class Counted(NamedTuple):
     changed: int
     fixed: int
     fixed_in: tuple[str, ...] = ()
-    main_fix: tuple[str, int] | None = None
     gone_in: str | None = None
 
 
@@ -161,13 +144,6 @@ def outcomes_in(
     """
     landings = {record.iteration: history.landing(record) for record in records}
     return Outcomes(history, rules).of(landings)
-
-
-class _CodeLines(NamedTuple):
-    """How often a commit adds, and how often it removes, each line of code, by key."""
-
-    added: Counter[int]
-    removed: Counter[int]
 
 
 class _Watched(NamedTuple):
@@ -248,7 +224,6 @@ class Outcomes:
             reverted=reverted_by is not None,
             reverted_by=reverted_by,
             defective=taken_back is not None or (counted.added > 0 and is_fixed),
-            main_fix=counted.main_fix,
             taken_back=taken_back,
             came_back=undone.came_back,
             partly_reverted=undone.partly_reverted,
@@ -291,11 +266,10 @@ class Outcomes:
             fate: the lines that were taken within the horizon, with the commits that took them.
         """
         takers = set[str]().union(*fate.taken)
-        subjects = {commit: self._walk[commit].subject for commit in takers}
         fixes = {
             commit
-            for commit, subject in subjects.items()
-            if self._rules.is_fix(subject)
+            for commit in takers
+            if self._rules.is_fix(self._walk[commit].subject)
         }
         fixes -= self._taken_back_themselves(fixes, watched.until)
 
@@ -309,19 +283,10 @@ class Outcomes:
             lines_by_fix, key=lambda fix: (lines_by_fix[fix], fix), reverse=True
         )
 
-        main_fix = None
-        for fix in fixed_in:
-            if self._rules.is_plain_fix(subjects[fix]):
-                count = lines_by_fix[fix]
-                main_fix = self._confirmed(watched.work.commit, fix, count, fate.added)
-                break
-
         gone_in = None
         if fate.added and len(fate.taken) == fate.added:
             gone_in = min(set(fate.taken[0]).intersection(*fate.taken), default=None)
-        return Counted(
-            fate.added, len(fate.taken), fixed, tuple(fixed_in), main_fix, gone_in
-        )
+        return Counted(fate.added, len(fate.taken), fixed, tuple(fixed_in), gone_in)
 
     def _taken_back_themselves(self, fixes: Collection[str], until: str) -> set[str]:
         """Return the fixes that were themselves undone up to the end of the horizon."""
@@ -334,59 +299,3 @@ class Outcomes:
             for work, undone in self._work.undone(candidates).items()
             if undone.taken_back and self._is_within(undone.taken_back.by, until)
         }
-
-    def _confirmed(
-        self, work: str, commit: str, count: int, added: int
-    ) -> tuple[str, int] | None:
-        """Return a plain fix with its count of lines, or None if it may not fix the work.
-
-        None in each of these cases, where neither lines of tests count, nor lines that the work or
-        the fix only moved:
-
-        - The fix was committed less than an hour after the work, which was still in work then.
-        - The fix took fewer than :data:`_LEAST_FIXED` lines of the work.
-        - The fix took less than :data:`DEFECTIVE_PERCENT` of the work.
-        - The lines of the work are less than half of what the fix removes in all files.
-        - They are less than :data:`_LEAST_OF_FIX` of the code that it removes.
-        - They are less than :data:`_LEAST_OF_ADDED` of what the fix adds, which is about more then.
-
-        Args:
-            work: the commit of the work.
-            commit: the plain fix that took most lines of the work.
-            count: how many lines of the work that fix took.
-            added: how many lines of code the work added.
-        """
-        least = max(_LEAST_FIXED, added * DEFECTIVE_PERCENT / 100)
-        seconds = (self._walk[commit].time or 0) - (self._walk[work].time or 0)
-        if count < least or seconds < STILL_IN_WORK:
-            return None
-
-        size = self._history.sizes([commit]).get(commit)
-        if size is None or count * 2 < size.removed:
-            return None
-
-        by_work = self._code_lines(work)
-        by_fix = self._code_lines(commit)
-        written = by_work.added - by_work.removed
-        removed = by_fix.removed - by_fix.added
-        taken = min(count, (written & removed).total())
-        least = max(_LEAST_FIXED, written.total() * DEFECTIVE_PERCENT / 100)
-        least = max(least, removed.total() * _LEAST_OF_FIX)
-        if taken < max(least, by_fix.added.total() * _LEAST_OF_ADDED):
-            return None
-        return commit, count
-
-    def _code_lines(self, commit: str) -> _CodeLines:
-        """Return how often a commit adds, and how often it removes, each line of code, by key.
-
-        Lines of tests are left out. Both are empty where git lacks the commit's patch.
-        """
-        lines = _CodeLines(Counter[int](), Counter[int]())
-        patch = self._history.lines.patch(self._graph.pair(commit))
-        for file in patch or ():
-            if not self._work.trunk.counts(file.path) or is_test(file.path):
-                continue
-            for hunk in file.hunks:
-                lines.added.update(filter(None, hunk.added))
-                lines.removed.update(filter(None, hunk.removed))
-        return lines

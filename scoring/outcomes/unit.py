@@ -85,8 +85,8 @@ class Unit:
         defective: whether it was undone or fixed later; None where that is not known.
         outcome: the worst outcome of its iterations, or that of landed work without an entry; None
             where none is known.
-        mended_in_branch: the commits that undid or fixed it and that the same merge brought, so
-            that the trunk never had the work without them.
+        undone_in_branch: whether the same merge or rebase brought what undid it, so that the trunk
+            never had the work without that.
         missing_subagents: how many sub-agents it started that left no transcript here.
         missing_sessions: the ids of the sessions its checkpoints list and store no transcript of.
         first_line: the first line of lost work as ``transcript:line``; "" otherwise.
@@ -122,7 +122,7 @@ class Unit:
     may_be_there: bool = False
     defective: bool | None = None
     outcome: Outcome | None = None
-    mended_in_branch: tuple[str, ...] = ()
+    undone_in_branch: bool = False
     missing_subagents: int = 0
     missing_sessions: tuple[str, ...] = ()
     first_line: str = ""

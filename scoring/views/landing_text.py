@@ -109,7 +109,7 @@ def undone_text(taken: TakenBack, state: "State") -> str:
     lines = f"{taken.lines} of its {taken.of} lines"
     if taken.lines == taken.of:
         lines = f"all {taken.of} of its lines"
-    return f"{lines} were taken back by {commit}; its message does not name it"
+    return f"{lines} were taken back by {commit}; its message does not mention a revert"
 
 
 def delay_text(seconds: int) -> str:

@@ -3,7 +3,7 @@
 import importlib.util
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from typing import Literal, NamedTuple, TypeAlias, get_args
 
 from scoring.evidence.attribution.collecting import SAID_WRONG
@@ -12,7 +12,7 @@ from scoring.evidence.git.facts import TakenBack
 from scoring.evidence.openable import openable
 from scoring.evidence.transcripts.facts import NS
 from scoring.frozen import PlainData
-from scoring.outcomes.outcome import STILL_IN_WORK
+from scoring.outcomes.outcome import DAY
 from scoring.outcomes.unit import Unit
 from scoring.text import and_more, counted, printable, short
 
@@ -31,24 +31,29 @@ _MOVES = re.compile(
 )
 """What the subject of a commit says that moves work elsewhere."""
 
-_TRIAL = re.compile(r"(?:debug|probe|wip|temp)\b", re.IGNORECASE)
-"""How the subject of a commit begins that is a trial."""
+_STOPGAP = re.compile(
+    r"\b(?:work-?arounds?|stop-?gaps?|temporar(?:y|ily))\b|^(?:debug|probe|wip|temp)\b",
+    re.IGNORECASE,
+)
+"""What the subject of a commit says of work that was not meant to stay."""
 
-_STOPGAP = re.compile(r"\b(?:work-?arounds?|stop-?gaps?)\b", re.IGNORECASE)
-"""What the subject of a commit says that drops what was not meant to stay."""
+_STILL_IN_WORK = 3600
+"""Work that a commit undoes in less than so many seconds was still in work."""
+
+_PLANS_CHANGE = 30 * DAY
+"""Work that is undone after so many seconds served its time, or is undone for other reasons."""
 
 ReasonKind: TypeAlias = Literal[
     "taken_back",
     "reverted",
     "tests_failed",
-    "defective",
     "lost",
     "corrected",
 ]
 
 _WORST_FIRST: tuple[ReasonKind, ...] = get_args(ReasonKind)
 
-_LISTED_KINDS: Mapping[ReasonKind, tuple[str, str]] = {
+_LISTED_KINDS: Mapping[str, tuple[str, str]] = {
     "taken_back": ("taken back", "state = 'taken_back'"),
     "reverted": ("reverted", "state = 'reverted'"),
     "tests_failed": ("with failing tests at the end", ""),
@@ -102,23 +107,6 @@ class _OtherWork(NamedTuple):
     unit_of: Mapping[str, Unit]
     passed_at: Mapping[object, int]
     landed_at: Mapping[object, int]
-
-    def were_still_in_work(self, unit: Unit, commit: str) -> bool:
-        """Return whether a commit that undid or fixed a unit was part of the same work.
-
-        They were in any of these cases:
-
-        - one merge brought both;
-        - one session led to both;
-        - the unit of the commit ended less than an hour after ``unit``.
-        """
-        if commit in unit.mended_in_branch:
-            return True
-        later = self.unit_of.get(commit)
-        if later is None:
-            return False
-        seconds = ((later.ended or 0) - (unit.ended or 0)) // NS
-        return seconds < STILL_IN_WORK or _are_of_one_session(unit, later)
 
 
 def look_at(rows: WorkRows) -> list[PlainData]:
@@ -199,10 +187,6 @@ def _other_work(rows: WorkRows) -> _OtherWork:
     return _OtherWork(unit_of, _last_passes(rows), _last_ends(landed))
 
 
-def _are_of_one_session(unit: Unit, later: Unit | None) -> bool:
-    return later is not None and not set(unit.sessions).isdisjoint(later.sessions)
-
-
 def _last_ends(rows: WorkRows) -> dict[object, int]:
     """Return for each session when the last one of some units ended, in nanoseconds.
 
@@ -276,12 +260,9 @@ def _reasons(row: WorkRow, others: _OtherWork) -> Iterator[Reason]:
     unit = row.unit
     landing = unit.landing
 
+    is_listed = not _why_not_listed(row, others)
     taken = _undone_by(unit)
-    if (
-        taken
-        and unit.state in ("reverted", "taken_back")
-        and not _why_meant(unit, taken, others)
-    ):
+    if taken and is_listed and unit.state in ("reverted", "taken_back"):
         yield Reason(unit.state, undone_text(taken, unit.state), taken.by)
 
     # Tests that failed from the beginning may be broken otherwise, or need what is not there.
@@ -292,17 +273,7 @@ def _reasons(row: WorkRow, others: _OtherWork) -> Iterator[Reason]:
             )
             yield Reason("tests_failed", text, _sightings(unit).get("tests", ""))
 
-    # What its own session or branch fixes was still in work.
-    outcome = unit.outcome
-    if outcome and outcome.main_fix and not _TRIAL.match(unit.subject or ""):
-        sha, fixed_lines = outcome.main_fix
-        if not others.were_still_in_work(unit, sha):
-            share = f"{fixed_lines} of its {outcome.lines_added} lines of code"
-            yield Reason(
-                "defective", f"{share} were changed by the fix {short(sha)}", sha
-            )
-
-    if unit.state == "lost" and not _why_not_listed(row, others):
+    if unit.state == "lost" and is_listed:
         text = f"lost, cost {cost_text(row.cost)}"
         if unit.lines_written:
             text += f", {counted(unit.lines_written, 'line')} written"
@@ -328,42 +299,35 @@ def _why_meant(unit: Unit, taken: TakenBack, others: _OtherWork) -> str:
     What its own session or branch took back was a trial, and so was what a commit takes back within
     an hour and says so. What another one removes without a word was hardly meant to go.
     """
-    if taken.by in unit.mended_in_branch:
+    later = others.unit_of.get(taken.by)
+    if unit.undone_in_branch:
         return "undone on the same branch before the merge"
     if only_tidies(taken.subject) or only_tidies(unit.subject or ""):
         return "tidied"
-    if _STOPGAP.search(taken.subject):
-        return "a workaround that was dropped"
-    if _are_of_one_session(unit, others.unit_of.get(taken.by)):
+    if _STOPGAP.search(taken.subject) or _STOPGAP.search(unit.subject or ""):
+        return "not meant to stay"
+    if taken.is_slight:
+        return "only a few lines, tests or documents"
+    if taken.seconds >= _PLANS_CHANGE:
+        return "undone a month later"
+    if later and not set(unit.sessions).isdisjoint(later.sessions):
         return "undone in the same session"
     if not taken.said:
         # What moved to another repository is not gone.
         return "moved elsewhere" if _MOVES.search(taken.subject) else ""
-    if taken.seconds < STILL_IN_WORK:
+    if taken.seconds < _STILL_IN_WORK:
         return "undone within an hour"
-    in_work = others.were_still_in_work(unit, taken.by)
-    return "undone by work of the same hour" if in_work else ""
+    if later and ((later.ended or 0) - (unit.ended or 0)) < _STILL_IN_WORK * NS:
+        return "undone by work of the same hour"
+    return ""
 
 
 def _why_not_listed(row: WorkRow, others: _OtherWork) -> str:
-    """Return why undone, fixed or lost work needs no look, or ""."""
+    """Return why undone or lost work needs no look, or ""."""
     unit = row.unit
     taken = _undone_by(unit)
     if taken:
         return _why_meant(unit, taken, others)
-
-    if unit.state == "landed" and unit.defective:
-        fix = unit.outcome.main_fix if unit.outcome else None
-        if _TRIAL.match(unit.subject or ""):
-            return "called a trial by its subject"
-        if not fix:
-            return "no commit of an hour or more later is certain to be the fix"
-        in_work = others.were_still_in_work(unit, fix[0])
-        return (
-            "fixed in the same session or branch, or by work of the same hour"
-            if in_work
-            else ""
-        )
 
     if unit.state != "lost":
         return ""
@@ -410,26 +374,7 @@ def nothing_was_judged(rows: WorkRows) -> bool:
 def look_at_page(rows: WorkRows) -> Page:
     """Yield the units that most deserve a look, and how many there are of each kind of trouble."""
     worst = look_at(rows)
-    shown = Counter(unit["reason"] for unit in worst)
-    counts = Counter[str](row.unit.state for row in rows)
-    counts["tests_failed"] = len(failing_tests(rows))
-    counts["defective"] = sum(
-        bool(row.unit.defective) for row in in_state(rows, "landed")
-    )
-
-    others = []
-    for kind, (what, condition) in _LISTED_KINDS.items():
-        if counts[kind] > shown[kind]:
-            command = ""
-            if not condition:
-                command = ": da-score check --no-failing-tests"
-            elif importlib.util.find_spec("duckdb"):
-                command = f': da-score query "{_UNITS} where {condition}"'
-            else:  # there is no query
-                command = f": rows with {condition} in da-score export --tables work"
-            others.append(f"{counted(counts[kind], 'unit')} {what}{command}")
-    others += not_listed(rows, worst)
-
+    others = list(not_shown(rows, worst))
     if not worst and not others:
         said = "Nothing needs a look."
         if not rows:
@@ -445,13 +390,34 @@ def look_at_page(rows: WorkRows) -> Page:
     yield from (Line(text, "dim") for text in others)
 
 
-def not_listed(rows: WorkRows, worst: Iterable[PlainData]) -> Iterator[str]:
-    """Yield for each reason how much undone, fixed or lost work is not listed because of it.
+def not_shown(rows: WorkRows, worst: Collection[PlainData]) -> Iterator[str]:
+    """Yield for each kind of trouble of which not all units are shown how many there are.
+
+    How to list them follows. Then it yields for each reason how much undone or lost work is not
+    shown because of it.
 
     Args:
         rows: the work, in the order in which it ended.
-        worst: the units that are listed, as of :func:`look_at`.
+        worst: the units that are shown, as of :func:`look_at`.
     """
+    shown = Counter(unit["reason"] for unit in worst)
+    counts = Counter[str](row.unit.state for row in rows)
+    counts["tests_failed"] = len(failing_tests(rows))
+    counts["defective"] = sum(
+        bool(row.unit.defective) for row in in_state(rows, "landed")
+    )
+
+    for kind, (what, condition) in _LISTED_KINDS.items():
+        if counts[kind] > shown[kind]:
+            command = ""
+            if not condition:
+                command = ": da-score check --no-failing-tests"
+            elif importlib.util.find_spec("duckdb"):
+                command = f': da-score query "{_UNITS} where {condition}"'
+            else:  # there is no query
+                command = f": rows with {condition} in da-score export --tables work"
+            yield f"{counted(counts[kind], 'unit')} {what}{command}"
+
     listed = {unit["unit"] for unit in worst}
     others = _other_work(rows)
     names: dict[tuple[str, str], list[str]] = {}
@@ -459,9 +425,8 @@ def not_listed(rows: WorkRows, worst: Iterable[PlainData]) -> Iterator[str]:
         unit = row.unit
         why = _why_not_listed(row, others)
         if why and unit.unit not in listed:
-            word = "fixed" if unit.state == "landed" else STATE_WORDS[unit.state]
             name = short(unit.commit) if unit.commit else printable(unit.unit)
-            names.setdefault((word, why), []).append(name)
+            names.setdefault((STATE_WORDS[unit.state], why), []).append(name)
 
     for (state, why), units in names.items():
         are = counted(len(units), f"{state} unit is", f"{state} units are")

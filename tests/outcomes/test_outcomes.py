@@ -9,8 +9,6 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import pytest
-from helpers import tables
-from helpers.harness_lines import cases
 from helpers.repos import START, Files, Repo
 
 from scoring.log.model import IterationRecord
@@ -218,95 +216,6 @@ class TestFixes:
         started.commit({"b.py": lines("b", 4)}, "tidy up")
         found = outcome(started, work)
         assert (found.lines_fixed, found.fixed_in) == (5, (large, small))
-
-    @pytest.mark.parametrize(
-        ("subject", "main"), tables.cases("outcomes", "subjects of fixes")
-    )
-    def test_the_one_that_mainly_fixed_it_says_nothing_else(
-        self, started: Repo, subject: str, main: bool
-    ) -> None:
-        work = started.commit({"b.py": lines("b", 40)})
-        fix = started.commit({"b.py": "fixed\n" + lines("b", 37, 3)}, subject)
-        found = outcome(started, work)
-        assert (found.defective, found.main_fix) == (True, (fix, 3) if main else None)
-
-    @cases(
-        "changed, of_others, main",
-        {
-            "three lines": (3, 0, True),
-            "two": (2, 0, False),
-            "seven tenths of what it takes away": (7, 3, True),
-            "less than that": (7, 4, False),
-        },
-    )
-    def test_the_one_that_mainly_fixed_it_changed_little_else(
-        self, started: Repo, changed: int, of_others: int, main: bool
-    ) -> None:
-        work = started.commit({"b.py": lines("b", 40)})
-        rest = {
-            "b.py": lines("b", 40 - changed, changed),
-            "a.py": lines("old", 5 - of_others, of_others),
-        }
-        fix = started.commit(rest, "fix: a crash")
-        assert outcome(started, work).main_fix == ((fix, changed) if main else None)
-
-    @cases(
-        "added, main",
-        {"ten times what it takes": (30, True), "more than that": (31, False)},
-    )
-    def test_the_one_that_mainly_fixed_it_is_about_little_else(
-        self, started: Repo, added: int, main: bool
-    ) -> None:
-        work = started.commit({"b.py": lines("b", 40)})
-        rest = {"b.py": lines("b", 37, 3), "c.py": lines("c", added)}
-        fix = started.commit(rest, "fix: a crash")
-        assert outcome(started, work).main_fix == ((fix, 3) if main else None)
-
-    @cases(
-        "path, main",
-        {
-            "of tests, in a folder": ("tests/helpers.py", False),
-            "of tests, by name": ("b_test.py", False),
-            "of code": ("contest/latest.py", True),
-        },
-    )
-    def test_lines_of_tests_alone_are_not_what_a_fix_fixed(
-        self, started: Repo, path: str, main: bool
-    ) -> None:
-        work = started.commit({path: lines("b", 40), "c.py": lines("c", 9)})
-        fix = started.commit({path: lines("b", 30, 10)}, "fix: a crash")
-        found = outcome(started, work)
-        assert (found.lines_fixed, found.main_fix) == (10, (fix, 10) if main else None)
-
-    def test_lines_that_a_fix_only_moved_are_not_what_it_fixed(
-        self, started: Repo
-    ) -> None:
-        work = started.commit({"b.py": lines("b", 40)})
-        moved = {"b.py": lines("b", 36, 4), "c.py": lines("b", 4)}
-        started.commit(moved, "fix: a crash")
-        found = outcome(started, work)
-        assert (found.lines_fixed, found.main_fix) == (4, None)
-
-    @cases(
-        "moved, main",
-        {
-            "which it also took away": (3, False),
-            "which stay where they were": (0, True),
-        },
-    )
-    def test_lines_that_the_work_only_moved_are_not_what_a_fix_fixed(
-        self, started: Repo, moved: int, main: bool
-    ) -> None:
-        started.commit({"c.py": lines("c", 9)})
-        work = started.commit(
-            {
-                "b.py": lines("b", 40) + lines("c", 3),
-                "c.py": lines("c", 9 - moved, moved),
-            }
-        )
-        fix = started.commit({"b.py": lines("b", 40)}, "fix: a crash")
-        found = outcome(started, work)
-        assert (found.lines_fixed, found.main_fix) == (3, (fix, 3) if main else None)
 
     def test_the_last_one_to_touch_a_line_counts_when_an_earlier_did_not_take_it(
         self, started: Repo

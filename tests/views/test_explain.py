@@ -62,7 +62,7 @@ class TestOutcomeInWords:
         text = outcome_text(outcome(taken_back=taken, defective=True), None, 14)
         assert text == (
             '71 of its 74 lines were taken back by bbbbbbbbbbbb "Tidy up", 1 day later; '
-            "its message does not name it. It counts as defective."
+            "its message does not mention a revert. It counts as defective."
         )
         assert text.startswith(undone_text(taken, "taken_back"))
 

@@ -1,6 +1,7 @@
 """``Look at``: the units that most deserve a look, and commands that list all of a kind."""
 
 import csv
+import html
 import importlib.util
 import io
 import re
@@ -12,6 +13,9 @@ import pytest
 from helpers.extras import needs
 from helpers.harness_lines import START, cases
 from helpers.histories import DAY, TEXT, History, Session, writes
+
+FIVE_LINES = "".join(TEXT.splitlines(True)[:5])
+FOUR_LINES = "".join(TEXT.splitlines(True)[:4])
 
 MANY = 6
 """More units of a kind than are shown."""
@@ -174,110 +178,112 @@ def test_what_a_row_does_not_have_is_a_dash(history: History, da_score: Any) -> 
     )
 
 
-OF_A_BRANCH = TEXT.replace("made", "of_a_branch")
-
-
 def reasons_of_a_branch(
     history: History,
     da_score: Any,
     *,
-    subject: str = "fix: a crash",
-    files: dict[str, str],
-    mended_on: str = "topic",
+    subject: str = "Notes",
+    path: str = "src/a.py",
+    text: str = TEXT,
+    undone_on: str = "main",
     others: int = 0,
     merged: float = 3,
     later: float = 1,
     made: str = "Add it",
 ) -> list[str]:
-    """Return the reasons to look at work of a branch, which a commit fixed or undid a day later.
+    """Return the reasons to look at work of a branch, which a commit undid a day later.
 
     Args:
         history: where it happens.
         da_score: runs a command.
         subject: that of the later commit.
-        files: what the later commit writes.
-        mended_on: the branch of the later commit: that of the work, or the trunk after the merge.
+        path: the file of the work.
+        text: what the work writes to it.
+        undone_on: the branch of the later commit: that of the work, or the trunk after the merge.
         others: how many other commits the branch has.
         merged: how many days after the work the branch is merged.
         later: how many days after the merge the later commit is made on the trunk.
         made: the subject of the work.
     """
-    text = OF_A_BRANCH
+    undo = {path: ""}
     session = history.session("s1")
-    writes(session, 100, 1, "src/a.py", text)
-    mark = history.commit(200, made, branch="topic", files={"src/a.py": text})
+    writes(session, 100, 1, path, text)
+    mark = history.commit(200, made, branch="topic", files={path: text})
     session.commits(200, 2, mark, made)
     for n in range(others):
         history.commit(300 + n, f"Other {n}", branch="topic")
-    if mended_on == "topic":
-        history.commit(DAY, subject, branch="topic", files=files)
+    if undone_on == "topic":
+        history.commit(DAY, subject, branch="topic", files=undo)
 
     git = history.git
     tips = (history.main, git.branches["topic"])
-    whole = {"src/a.py": files["src/a.py"] if mended_on == "topic" else text}
+    whole = undo if undone_on == "topic" else {path: text}
     moment = START + int(merged * DAY)
     git.branches["main"] = git.commit(tips, "Merge branch 'topic'\n", moment, whole)
-    if mended_on == "main":
-        history.commit((merged + later) * DAY, subject, files=files)
+    if undone_on == "main":
+        history.commit((merged + later) * DAY, subject, files=undo)
     places = places_of(history)
     return [
         row["reason"] for row in da_score("work", *places, "--json").json["look_at"]
     ]
 
 
-UNDO = {"src/a.py": ""}
-FIX = {"src/a.py": "".join(OF_A_BRANCH.splitlines(True)[:4])}
-
-
 @cases(
     "keys, reasons",
     {
-        "fixed before the merge": ({"files": FIX}, []),
-        "fixed after the merge": ({"files": FIX, "mended_on": "main"}, ["defective"]),
-        "fixed on a branch of many commits": (
-            {"files": FIX, "others": 20},
-            ["defective"],
-        ),
-        "fixed on a branch that lived long": (
-            {"files": FIX, "merged": 8},
-            ["defective"],
-        ),
-        "undone before the merge": ({"files": UNDO, "subject": "Notes"}, []),
-        "undone after the merge": (
-            {"files": UNDO, "subject": "Notes", "mended_on": "main"},
+        "before the merge": ({"undone_on": "topic"}, []),
+        "after the merge": ({}, ["reverted"]),
+        "on a branch of many commits": (
+            {"undone_on": "topic", "others": 20},
             ["reverted"],
         ),
-        "fixed within an hour": (
-            {"files": FIX, "mended_on": "main", "merged": 0.01, "later": 0.01},
+        "on a branch that lived long": (
+            {"undone_on": "topic", "merged": 8},
+            ["reverted"],
+        ),
+        "in less than an hour": (
+            {"subject": 'Revert "Add it"', "merged": 0.01, "later": 0.01},
             [],
         ),
-        "improved by what is called a fix": (
-            {"files": FIX, "mended_on": "main", "subject": "fix: optimize it"},
-            [],
-        ),
-        "a trial": (
-            {"files": FIX, "mended_on": "main", "made": "debug: Add it"},
-            [],
-        ),
-        "tidied": (
-            {"files": UNDO, "mended_on": "main", "subject": "style: prettier"},
-            [],
-        ),
-        "a workaround": (
-            {"files": UNDO, "mended_on": "main", "subject": "Drop the workaround"},
-            [],
-        ),
-        "moved": (
-            {"files": UNDO, "mended_on": "main", "subject": "Extract it (to its own)"},
-            [],
-        ),
+        "a month later": ({"subject": 'Revert "Add it"', "later": 30}, []),
+        "weeks later": ({"subject": 'Revert "Add it"', "later": 20}, ["reverted"]),
+        "a trial": ({"made": "debug: Add it"}, []),
+        "tidied": ({"subject": "style: prettier"}, []),
+        "a workaround": ({"subject": "Drop the workaround"}, []),
+        "made for a while": ({"made": "Add it temporarily"}, []),
+        "moved": ({"subject": "Extract it (to its own)"}, []),
+        "five lines": ({"text": FIVE_LINES}, ["reverted"]),
+        "four lines": ({"text": FOUR_LINES, "subject": 'Revert "Add it"'}, []),
+        "a test": ({"path": "tests/test_a.py"}, []),
+        "in a folder of documents": ({"path": "docs/config.py"}, []),
+        "a document": ({"path": "a.md", "subject": 'Revert "Add it"'}, []),
+        "a lock file": ({"path": "a.lock", "subject": 'Revert "Add it"'}, []),
+        "data": ({"path": "a.json", "subject": 'Revert "Add it"'}, ["reverted"]),
     },
 )
-def test_what_its_own_branch_mended_before_the_merge_is_not_looked_at(
+def test_what_was_undone_is_looked_at_unless_it_was_meant_to_go_or_is_slight(
     history: History, da_score: Any, keys: dict[str, Any], reasons: list[str]
 ) -> None:
-    """The trunk never had it without that. Nor is what was meant to go, or still in work."""
+    """What its own branch undid before the merge, the trunk never had without that."""
     assert reasons_of_a_branch(history, da_score, **keys) == reasons
+
+
+@needs("jinja2")
+def test_fixed_work_is_counted_and_is_no_row(history: History, da_score: Any) -> None:
+    session = history.session("s1")
+    commit_with_tests(history, session, 100, 10_000, failed=False)
+    half = "".join(TEXT.replace("made", "made10000").splitlines(True)[:4])
+    history.commit(3 * DAY, "fix: a crash", files={"src/10000.py": half})
+    places = places_of(history)
+    found = da_score("work", "--json", *places).json
+    assert (found["summary"]["defective"], found["look_at"]) == (1, [])
+
+    text = da_score("work", *places).out
+    (line,) = lines_of(text, "1 unit fixed later: ")
+    assert "Nothing needs a look." not in text
+    page = html.unescape(da_score("report", "--out", "-", *places).out)
+    assert f'<p class="dim">{line}</p>' in page
+    assert "Nothing needs a look." not in page
 
 
 @cases(

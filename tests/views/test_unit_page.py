@@ -215,7 +215,7 @@ def test_what_a_commit_reverted_is_nowhere_called_taken_back(
         text = re.sub(r"\ntaken back +0 .*|fixed, reverted or taken back", "", page)
         assert "reverted" in text.lower(), command
         assert "taken back" not in text, command
-        assert "message does not name it" not in text, command
+        assert "message does not mention" not in text, command
         if command in ("work", "explain 1"):
             text = f'"{subject}", 1 day later, which does next to nothing else'
             assert (text in page) is says_more

@@ -134,6 +134,7 @@ class TakenBack(Frozen):
         seconds: from the work's commit to this one, at least 0.
         said: whether its message says that it undoes something.
         subject: its subject.
+        is_slight: whether the work changed fewer than five lines outside of tests and documents.
     """
 
     by: str
@@ -142,6 +143,7 @@ class TakenBack(Frozen):
     seconds: int
     said: bool
     subject: str = ""
+    is_slight: bool = False
 
     def as_dict(self) -> PlainData:
         """Return plain data, with the time in days."""

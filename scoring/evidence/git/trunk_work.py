@@ -255,6 +255,7 @@ class WorkOnTrunk:
             seconds=max(seconds, 0),
             said=candidate.says_so,
             subject=self.trunk.commits[candidate.commit].subject,
+            is_slight=work.is_slight,
         )
 
     def _back_in(self, taker: Candidate) -> str | None:

@@ -13,6 +13,7 @@ from itertools import chain
 from typing import NamedTuple
 
 from scoring.errors import GitError
+from scoring.evidence.scopes import is_document, is_test
 
 from .changes import CommitPair
 from .commit_names import only_tidies
@@ -36,6 +37,8 @@ _SIDE_FILES = re.compile(
 )
 """Lock files, changelogs and snapshots, which change with any commit."""
 
+_DOCUMENTS = re.compile(r"(?:^|/)docs?/")
+
 _IDENTIFIER = re.compile(r"[A-Za-z_][A-Za-z_0-9]{3,}")
 _DEFINITION = re.compile(
     r"\b(?:class|const|def|enum|fn|func|function|interface|let|module|struct|trait|type|val|var)"
@@ -57,6 +60,17 @@ class Work(NamedTuple):
     also: str
     patch: Patch
     fate: Fate | None
+
+    @property
+    def is_slight(self) -> bool:
+        """Whether it changed fewer than five lines outside of tests and documents."""
+        return inversion(self.patch, [], _is_product).lines < LEAST_LINES
+
+
+def _is_product(path: str) -> bool:
+    """Return whether a file is neither a test nor a document, nor changes with any commit."""
+    is_aside = _DOCUMENTS.search(path) or _SIDE_FILES.search(path)
+    return not (is_aside or is_test(path) or is_document(path))
 
 
 @dataclass(frozen=True)

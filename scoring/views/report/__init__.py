@@ -41,7 +41,7 @@ from scoring.views.landing_text import STATE_WORDS
 from scoring.views.look_at import (
     NOTHING_JUDGED,
     look_at_page,
-    not_listed,
+    not_shown,
     nothing_was_judged,
 )
 from scoring.views.run_pages import scores_head
@@ -123,7 +123,7 @@ def _contents(digest: Digest) -> PlainData:
         "every": WorkGroup("", work, work_summary(work)),
         "pieces": pieces,
         "looked_at": looked_at,
-        "not_listed": list(not_listed(rows, [unit for _, unit in looked_at])),
+        "not_shown": list(not_shown(rows, [unit for _, unit in looked_at])),
         "nothing_judged": NOTHING_JUDGED if nothing_was_judged(work) else "",
         "months": months(work),
         "better": trend(work),
