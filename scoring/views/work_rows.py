@@ -159,7 +159,7 @@ def work_rows(units: Iterable[Unit], cache_dir: Path | None) -> list[WorkRow]:
 def work_row(unit: Unit) -> WorkRow:
     """Return the row of a unit: the values of its columns, and what it cost."""
     counted = unit.counted
-    harness, session = unit.session or ("", None)
+    harness, session = unit.session or ("", unit.maker or None)
     model = model_name(counted.model) if counted else ""
     stated = StatedAgent.only(observed.stated for observed in unit.observed)
     name, address = unit.author
