@@ -80,10 +80,15 @@ def tokens_text(count: int) -> str:
     return str(count)
 
 
-def cost_text(cost: float | None) -> str:
-    """Return a cost in US dollars: ``$1,234.50``, ``<$0.01``, or ``-`` for None."""
+def cost_text(cost: float | None, *, is_partial: bool = False) -> str:
+    """Return a cost in US dollars: ``$1,234.50``, ``<$0.01``, or ``-`` for None.
+
+    A cost that leaves some responses out is ``at least $1,234.50``.
+    """
     if cost is None:
         return "-"
+    if is_partial:
+        return f"at least ${cost:,.2f}"
     if 0 < cost < 0.005:
         return "<$0.01"
     return f"${cost:,.2f}"

@@ -12,7 +12,7 @@ from scoring.outcomes.unit import Kind
 from scoring.signals.signal import seen_texts
 from scoring.text import counted, short
 
-from .amounts import cost_text, duration_text, written_text
+from .amounts import cost_text, duration_text, unpriced_lines, written_text
 from .explain_text import claims_in_words, commands_to_read, lines_found
 from .landing_text import named_commit, unit_text
 from .look_at import Reason, is_commit
@@ -105,11 +105,16 @@ def _session_lines(row: WorkRow, opened: Sequence[Observed]) -> Lines:
             yield f"  {text}"
 
     worked = duration_text((unit.minutes or 0) * 60)
-    least = "at least " if unit.missing_sessions else ""
-    took = f"It took {least}{cost_text(row.cost)}, {worked} without pauses"
+    unpriced = row.values["unpriced"]
+    is_partial = bool(unpriced or unit.missing_sessions)
+    took = (
+        f"It took {cost_text(row.cost, is_partial=is_partial)}, {worked} without pauses"
+    )
     if unit.lines_written is not None:
+        least = "at least " if unit.missing_sessions else ""
         took += f", and its edits added {least}{counted(unit.lines_written, 'line')}"
     yield f"{took}."
+    yield from unpriced_lines(unpriced)
 
 
 def of_no_unit(repository: GitRepository, sha: str) -> str:

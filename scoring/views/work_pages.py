@@ -186,13 +186,18 @@ def _cost_lines(work: WorkGroup) -> Lines:
         yield "What the work cost is not known: no transcript with a known model is here."
         return
 
-    text = f"It cost {cost_text(cost)}"
+    text = f"It cost {cost_text(cost, is_partial=bool(work.summary['unpriced']))}"
     landed_priced = work.summary["landed_priced"]
     if landed_priced:
         landed = "the landed unit"
         if landed_priced > 1:
             landed = f"each of {landed_priced} landed units"
-        text += f", {cost_text(work.summary['cost_per_landed'])} for {landed} with a known cost"
+        is_partial = any(
+            row.cost is not None and row.values.get("unpriced")
+            for row in in_state(work.rows, "landed")
+        )
+        per_landed = cost_text(work.summary["cost_per_landed"], is_partial=is_partial)
+        text += f", {per_landed} for {landed} with a known cost"
     unknown = without_cost(work.rows)
     if unknown:
         units = counted(work.summary["units"], "unit")

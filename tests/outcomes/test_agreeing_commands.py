@@ -1,5 +1,6 @@
 """Every command gives one answer about a unit: its landing, its session and its state."""
 
+import json
 import os
 import re
 import subprocess
@@ -56,9 +57,9 @@ def contradictions(
         places: the options that name the log and the repository.
         every: of how many landed units one is explained. All other units are explained.
     """
-    work = da_score("work", "--json", *places).json
+    work = _data(da_score, "work", "--json", *places)
     units = sorted(work["units"], key=lambda unit: str(unit["unit"]))
-    run = da_score("run", "--json", *RUBRIC, *places).json
+    run = _data(da_score, "run", "--json", *RUBRIC, *places)
 
     differing = [
         *_differing_tables(da_score, units, places),
@@ -79,8 +80,8 @@ def _differing_tables(
     da_score: DaScore, units: Sequence[Any], places: Sequence[str]
 ) -> Iterator[str]:
     """Yield where SQL and exports differ from ``work``."""
-    rows = da_score("query", "from work order by unit", "--json", *places).json
-    tables = da_score("export", "--json", *RUBRIC, *places).json
+    rows = _data(da_score, "query", "from work order by unit", "--json", *places)
+    tables = _data(da_score, "export", "--json", *RUBRIC, *places)
     exported = sorted(tables["work"], key=lambda row: str(row["unit"]))
     for unit, row, other in zip(units, rows, exported, strict=True):
         for key in COMPARED:
@@ -112,7 +113,7 @@ def _differing_summaries(
 ) -> Iterator[str]:
     """Yield where the sums of ``run`` and the report differ from ``work``."""
     page = log.parent / "report.html"
-    report = da_score("report", "--json", "--out", page, *RUBRIC, *places).json
+    report = _data(da_score, "report", "--json", "--out", page, *RUBRIC, *places)
     if run["work"]["by"] != work["by"]:
         yield "run and work differ in their groups"
     if not run["work"]["summary"] == report["work"] == work["summary"]:
@@ -130,7 +131,7 @@ def _differing_outcomes(
     da_score: DaScore, units: Sequence[Any], places: Sequence[str]
 ) -> Iterator[str]:
     """Yield where ``outcomes`` differs from ``work``."""
-    became = da_score("outcomes", "--json", *places).json["outcomes"]
+    became = _data(da_score, "outcomes", "--json", *places)["outcomes"]
     page = da_score("outcomes", *places).out
     unit_of = _by_iteration(units)
     for row in became:
@@ -180,7 +181,7 @@ def _explained_otherwise(
             if not re.search(rf"(?m)^{word}(:|$)", page):
                 yield f"{number}: {unit['state']} in work, and not in {command}:\n{page[:400]}"
 
-        explained = da_score("explain", number, "--json", *RUBRIC, *places).json
+        explained = _data(da_score, "explain", number, "--json", *RUBRIC, *places)
         found = explained["attribution"]
         landed_as = found["landed_as"]
         if landed_as not in (None, unit["commit"]):
@@ -194,7 +195,7 @@ def _shown_otherwise(
 ) -> Iterator[str]:
     """Yield where ``explain`` differs from ``work`` about a unit that no entry names."""
     name = unit["unit"]
-    explained = da_score("explain", name, "--json", *places).json
+    explained = _data(da_score, "explain", name, "--json", *places)
     for key in COMPARED:
         if explained[key] != unit[key]:
             yield f"{name}: {key} is {explained[key]} in explain, {unit[key]} in work"
@@ -203,6 +204,13 @@ def _shown_otherwise(
     page = da_score("explain", name, *places).out
     if not re.search(rf"(?m)^{word}", page):
         yield f"{name}: {unit['state']} in work, and not in explain:\n{page[:400]}"
+
+
+def _data(da_score: DaScore, *arguments: str | Path) -> Any:
+    """Return what a command prints as JSON. It may warn that a busy machine takes long."""
+    ran = da_score(*arguments)
+    assert ran.status == 0, ran
+    return json.loads(ran.out)
 
 
 def _by_iteration(units: Sequence[Any]) -> dict[int, Any]:
@@ -295,7 +303,7 @@ def test_commands_agree_about_every_unit(history: History, da_score: DaScore) ->
     )
     assert contradictions(da_score, history.log, places, every=1) == []
 
-    units = da_score("work", "--json", *places).json["units"]
+    units = _data(da_score, "work", "--json", *places)["units"]
     assert {unit["state"] for unit in units} == {
         "landed",
         "reverted",

@@ -12,6 +12,7 @@ from helpers.repos import Repo
 
 from scoring.evidence.transcripts.facts import Spent
 from scoring.outcomes.unit import State, Unit
+from scoring.views.amounts import cost_text
 from scoring.views.cost import (
     FATES,
     GROUPINGS,
@@ -148,6 +149,28 @@ def test_what_has_no_price_is_counted_and_never_priced_as_usual(
         f"{responses} responses have no known price: {model}."
         in cost(command="work").out
     )
+
+
+@pytest.mark.parametrize("is_fast", [True, False], ids=["fast", "usual"])
+def test_a_cost_without_some_responses_is_said_to_be_at_least_that(
+    history: History, cost: Any, is_fast: bool
+) -> None:
+    (path,) = history.home.rglob("s1.jsonl")
+    lines = [json.loads(line) for line in path.read_text("utf-8").splitlines()]
+    answers = [line for line in lines if (line.get("message") or {}).get("usage")]
+    if is_fast:
+        answers[0]["message"]["usage"]["speed"] = "fast"
+    path.write_text("".join(json.dumps(line) + "\n" for line in lines), "utf-8")
+    units = cost("--json", command="work").json["units"]
+    (unit,) = (unit for unit in units if unit["subject"] == "Add 1")
+    text = cost_text(unit["cost"], is_partial=is_fast)
+    page = cost(unit["unit"], command="explain").out
+    assert f"It took {text}, " in page
+    assert ("1 response has no known price: " in page) == is_fast
+    head = cost(command="work").out
+    assert ("It cost at least $" in head) == is_fast
+    assert (", at least $" in head) == is_fast
+    assert "at least <" not in head
 
 
 def test_days_without_cost_are_one_sentence(cost: Any) -> None:
