@@ -25,6 +25,7 @@ from scoring.log.model import IterationRecord
 from scoring.text import trim
 
 from .measuring import LEAST_LINES, measure, written_by_rests
+from .planned_work import settle_plans
 from .unit import Entry, Kind, OpenUnit
 
 _SHA = re.compile("[0-9a-f]{7,64}")
@@ -75,6 +76,7 @@ def units_of_log(
     work.trees = ()  # all that follows asks for lines
     _give_checkpoints(units, scan.checkpoints, work)
     _settle_rests(units, work, git, times, horizon)
+    settle_plans(units, work, times)
     measure(units.values(), work, times)
     for unit in units.values():
         unit.missing_sessions = _missing_sessions(unit, scan.checkpoints)
@@ -323,7 +325,7 @@ def _settle_rests(
             lines = added.get(sha, {})
             share = least_share(lines, [written]) or 0.0
             if share * sum(lines.values()) >= least:
-                _add_lines(units[sha], units.pop(name))
+                units[sha].take(units.pop(name))
                 break
 
 
@@ -331,12 +333,7 @@ def _turn_into_talk(units: _Units, rest: OpenUnit) -> None:
     """Add the lines of a rest to the talk of its session."""
     del units[rest.unit]
     name = f"talk{rest.unit.removeprefix('rest')}"
-    _add_lines(units.setdefault(name, OpenUnit(name, "talk")), rest)
-
-
-def _add_lines(unit: OpenUnit, rest: OpenUnit) -> None:
-    for session, lines in rest.lines.items():
-        unit.lines.setdefault(session, array("i")).extend(lines)
+    units.setdefault(name, OpenUnit(name, "talk")).take(rest)
 
 
 def _give_checkpoints(units: _Units, checkpoints: Iterable[str], work: AllWork) -> None:

@@ -225,6 +225,12 @@ class OpenUnit(Unit):
         """The numbers of its transcript lines, of all sessions."""
         return chain.from_iterable(self.lines.values())
 
+    def take(self, other: "OpenUnit") -> None:
+        """Add the lines and the checkpoints of another unit to this one."""
+        for session, lines in other.lines.items():
+            self.lines.setdefault(session, array("i")).extend(lines)
+        self.checkpoints += other.checkpoints
+
     def closed(self, checkpoint_branch: str) -> Unit:
         """Return the unit without what only holds while the transcripts are open.
 

@@ -333,6 +333,16 @@ class Prompt(Event):
     text: int
 
 
+class PlanTaken(Event):
+    """A prompt that has the session carry out the plan of another session.
+
+    Attributes:
+        session: the index in ``texts`` of the id of the session that made the plan.
+    """
+
+    session: int
+
+
 class ChatText(Event):
     """A text of the agent to the user, or of the user. Sub-agents have none.
 

@@ -29,6 +29,7 @@ from .events import (
     Compaction,
     Edit,
     Event,
+    PlanTaken,
     Prompt,
     TestRun,
     UserBreak,
@@ -37,7 +38,7 @@ from .events import (
 )
 from .observed_calls import ObservedCommits, ObservedRuns
 from .open_calls import EventPlace, OpenCall, refuse_many_calls
-from .prompts import asks, goes_on, said_in
+from .prompts import asks, goes_on, planned_in, said_in
 from .transcript_events import TranscriptEvents, TranscriptLine
 
 _MOST_IDLE_PROMPTS = 3
@@ -122,6 +123,9 @@ class Observations:
         is_again = self._last_prompt == key_of(text)
         self._last_prompt = key_of(text)
         self._idle_prompts += 1
+        planner = planned_in(text)
+        if planner:
+            self._note(PlanTaken, session=self.files.number(planner))
         if not self._has_worked:
             return
 

@@ -54,6 +54,11 @@ _SPEAKS = re.compile(r"\b(?:i|i'm|i'd|i've|you|we|me|my|our|us|let's|yes|thanks)
 _CLAUSE_MARKS = re.compile(",?(?: and| so)+ |, ")
 _LETTER = re.compile(r"[^\W\d_]")
 
+_PLAN = "Implement the following plan:"
+_PLANNED_AT = "read the full transcript at: "
+_TAIL_OF_PLAN = 2_000
+"""How many characters at the end of a plan that is handed over name where it was made."""
+
 _LAST_LATIN = "\u024f"
 _STRAIGHT_QUOTES = str.maketrans("\u2018\u2019\u201c\u201d\u00a0", "''\"\" ")
 
@@ -114,6 +119,18 @@ def said_in(prompt: str) -> PromptKind | None:
 def goes_on(prompt: str) -> bool:
     """Return whether all that a prompt says is that the agent is to go on."""
     return _forms()["goes_on"].match(_plain_text(prompt)) is not None
+
+
+def planned_in(prompt: str) -> str:
+    """Return the id of the session that made the plan a prompt hands over, or "" for none.
+
+    Claude Code writes such a prompt when a person accepts a plan to carry it out in a new session.
+    """
+    _, mark, path = prompt[-_TAIL_OF_PLAN:].rpartition(_PLANNED_AT)
+    name = path.partition("\n")[0].strip().replace("\\", "/").rpartition("/")[2]
+    if mark and prompt.startswith(_PLAN) and name.endswith(".jsonl"):
+        return name.removesuffix(".jsonl")
+    return ""
 
 
 def asks(reason: str) -> bool:
