@@ -89,7 +89,8 @@ def _fate(
             )
         )
         taken.append(takers)
-        taken_by.update(takers)
+        for taker in takers:  # to call update for each line would take longest
+            taken_by[taker] += 1
 
         merge = written.merges.get(line)
         if merge is not None and not takers and introduced[merge] >= end:

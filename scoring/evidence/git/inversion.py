@@ -220,9 +220,10 @@ class _Files:
         """
         files_with = {key: self._with_line.get(key, ()) for key in lines}
         candidates: set[str] = set()
+        half = HALF * lines.total()
         weight = 0
         for key in sorted(lines, key=lambda key: len(files_with[key])):
-            if weight * 2 >= lines.total():
+            if weight >= half:
                 break
             weight += lines[key]
             candidates.update(files_with[key])
