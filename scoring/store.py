@@ -8,6 +8,7 @@ What is kept of transcripts is mixed with :attr:`Store.secret`.
 import contextlib
 import os
 import sqlite3
+import sys
 import time
 from collections.abc import Iterable
 from hashlib import blake2b
@@ -155,16 +156,19 @@ class Store:
         key_bytes = _as_bytes(key)
         return self._select(kind, "key = ?", key_bytes).get((key_bytes, stamp))
 
-    def get_all(self, kind: Kind, prefix: bytes) -> dict[tuple[bytes, bytes], bytes]:
-        """Return the values about all keys that begin with a prefix, by key and stamp.
+    def get_all(
+        self, kind: Kind, prefix: bytes, most: int = sys.maxsize
+    ) -> dict[tuple[bytes, bytes], bytes]:
+        """Return the values about the keys that begin with a prefix, by key and stamp.
 
-        That is quicker than one question for each key.
+        That is quicker than one question for each key. Of values that have more than ``most`` bytes
+        together only the first ones are returned, in order of their keys.
         """
         start = prefix.rstrip(b"\xff")  # no byte comes after 255
         if not start:
-            return self._select(kind, "key >= ?", prefix)
-        after_prefix = start[:-1] + bytes([start[-1] + 1])
-        return self._select(kind, "key >= ? AND key < ?", prefix, after_prefix)
+            return self._select(kind, "key >= ?", prefix, most=most)
+        end = start[:-1] + bytes([start[-1] + 1])
+        return self._select(kind, "key >= ? AND key < ?", prefix, end, most=most)
 
     def get_many(
         self, kind: Kind, keys: Iterable[bytes], stamp: bytes | None
@@ -186,16 +190,22 @@ class Store:
         return values
 
     def _select(
-        self, kind: Kind, condition: str, *keys: bytes
+        self, kind: Kind, condition: str, *keys: bytes, most: int = sys.maxsize
     ) -> dict[tuple[bytes, bytes], bytes]:
-        """Return the undamaged values with a key that meets a condition, by key and stamp."""
+        """Return the undamaged values with a key that meets a condition, by key and stamp.
+
+        None is returned after the one with which they have more than ``most`` bytes.
+        """
         connection = self._open()
         if not connection:
             return {}
+        rows = []
         try:
-            rows = connection.execute(
-                _SELECT + condition, (FORMAT, kind, *keys)
-            ).fetchall()
+            for row in connection.execute(_SELECT + condition, (FORMAT, kind, *keys)):
+                rows.append(row)
+                most -= len(row[-1]) if isinstance(row[-1], bytes) else 0
+                if most < 0:
+                    break
         except _ERRORS as e:
             self._give_up(e)
             return {}
@@ -299,16 +309,24 @@ class Store:
             return None
 
     def put_value(
-        self, kind: Kind, key: str | bytes, stamp: bytes | None, value: object
-    ) -> None:
-        """Keep a value as :meth:`put` keeps bytes, if msgpack can hold it.
+        self,
+        kind: Kind,
+        key: str | bytes,
+        stamp: bytes | None,
+        value: object,
+        most: int = sys.maxsize,
+    ) -> int:
+        """Keep a value as :meth:`put` keeps bytes, if msgpack can hold it, and return its size.
 
-        It cannot hold text that is not UTF-8, or numbers of more than 64 bits: then nothing is
-        kept.
+        It cannot hold text that is not UTF-8, or numbers of more than 64 bits: then, and where the
+        value takes more than ``most`` bytes, nothing is kept, and 0 is returned.
         """
         with contextlib.suppress(UnicodeEncodeError, OverflowError):
             encoded = msgspec.msgpack.encode(value, enc_hook=os.fspath)
-            self.put(kind, key, stamp, encoded)
+            if len(encoded) <= most:
+                self.put(kind, key, stamp, encoded)
+                return len(encoded)
+        return 0
 
     # The file
 

@@ -51,6 +51,9 @@ Take: TypeAlias = Callable[["Reader", Node], Any]
 TRUE_FLAGS = frozenset({"true"})
 """The spellings of a plain boolean that a test flag takes for true, as in the reference."""
 
+MOST_REPEATED = 16 << 20
+"""How many characters of values the aliases of a document may repeat."""
+
 
 class Reader:
     """Takes nodes as the values of fields, and counts the work that aliases cause.
@@ -76,6 +79,7 @@ class Reader:
         self._most = maxsize
         self._last_step = maxsize
         self._steps_in_aliases = 0
+        self._repeated = 0
         self._open_aliases: set[int] = set()
         self._depth = 0
         self._path: list[str | int] = []  # names of fields, and indices in lists
@@ -184,9 +188,16 @@ class Reader:
     def _scalar(self, node: Node, wanted: str) -> Scalar:
         """Return the scalar that a node is, or that an alias leads to."""
         target = self._enter(node)
+        is_repeated = bool(self._open_aliases)
         self._leave(node)
         if not isinstance(target, Scalar):
             raise self._misfit(target, wanted)
+        if is_repeated:
+            self._repeated += len(target.value)
+            if self._repeated > MOST_REPEATED:
+                raise YamlError(
+                    f"aliases repeat more than {MOST_REPEATED >> 20} MiB of text"
+                )
         return target
 
     # Lists and mappings

@@ -37,6 +37,9 @@ Broken: TypeAlias = Callable[[LogError], None]
 
 _CAPITALIZED_TRUE = re.compile(rb"T(?:rue|RUE)\b")
 _ALL_SPELLINGS_OF_TRUE = ("true", "True", "TRUE")
+MOST_KEPT = 64 << 20
+"""How many bytes the store keeps of the entries of a log. Others are read again."""
+
 _RECORD_DECODER = msgspec.msgpack.Decoder(IterationRecord)
 
 
@@ -182,7 +185,8 @@ def _load_entries(
     prefix = os.fsencode(f"{' '.join(sorted(true_flags))}\0{folder}/")
 
     with store:
-        stored = store.get_all("entry", prefix)
+        stored = store.get_all("entry", prefix, MOST_KEPT)
+        room = MOST_KEPT - sum(map(len, stored.values()))
 
         for name in names:
             key = prefix + name.encode()
@@ -201,7 +205,7 @@ def _load_entries(
                 report(e)
                 continue
 
-            store.put_value("entry", key, stamp, record)
+            room -= store.put_value("entry", key, stamp, record, room)
             yield name, record
 
 

@@ -64,6 +64,8 @@ from scoring.fleet.unpack import scratch_folder, unpacked
 from scoring.jobs.hook_input import read_hook_input
 from scoring.jobs.label_file import NewLabel, add_labels
 from scoring.jobs.write_beside import record_hook_outcome
+from scoring.log.load import load_entry, load_iteration_log
+from scoring.log.model import IterationRecord
 from scoring.log.parse import parse_iteration_record
 from scoring.meters.meeting.autopilot import ask_command
 from scoring.meters.plaindata import read_standard_input
@@ -210,6 +212,36 @@ def _(_: Here) -> str:
     )
 
 
+@reaches("scoring.yamlread.MOST_REPEATED")
+def _(_: Here) -> str:
+    start = "schema_version: 2\niteration: 1\nbranch: &a "
+    gates = "review: {failed_gates: [" + "*a," * 900 + "]}\n"
+    text = f"{start}{'x' * (1 << 20)}\n{gates}"
+    return refusal(lambda: parse_iteration_record(text))
+
+
+@reaches("scoring.log.load.MOST_KEPT")
+def _(here: Here) -> str:
+    """Of three entries two have room in the store, and the third one is read again."""
+    here.patch.setattr("scoring.log.load.MOST_KEPT", 2500)
+    here.patch.setattr("scoring.store.SETTLED", -(10**18))
+    for number in (1, 2, 3):
+        text = f"schema_version: 1\niteration: {number}\nsummary: {'x' * 1000}\n"
+        (here.folder / f"iter-{number}.yaml").write_text(text)
+    opened: list[Path] = []
+
+    def load(path: Path, *given: Any) -> IterationRecord:
+        opened.append(path)
+        return load_entry(path, *given)
+
+    here.patch.setattr("scoring.log.load.load_entry", load)
+    for left in (3, 1, 1):
+        opened.clear()
+        records = load_iteration_log(here.folder, cache_dir=here.folder / "cache")
+        assert (len(records), len(opened)) == (3, left)
+    return "nothing"
+
+
 @reaches("scoring.evidence.rules._MANY_ENTRIES")
 def _(here: Here) -> str:
     here.patch.setattr("scoring.evidence.rules._MANY_ENTRIES", 1)
@@ -225,7 +257,7 @@ def _(here: Here) -> str:
 
 @reaches("scoring.evidence.rules._SECONDS_TO_READ")
 def _(here: Here) -> str:
-    here.patch.setattr("scoring.evidence.rules._SECONDS_TO_READ", 1)
+    here.patch.setattr("scoring.evidence.rules._SECONDS_TO_READ", 0.1)
     rows = "- {type: unit}\n" * 15_000
     for number in range(1, 6):
         text = f"schema_version: 2\niteration: {number}\nverifiers:\n{rows}"
