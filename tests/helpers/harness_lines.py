@@ -14,6 +14,7 @@ import pytest
 
 from scoring.evidence.attribution.attributed import AttributedScan
 from scoring.evidence.harnesses.scan import Scan
+from scoring.evidence.reference.transcripts import TimeSlices
 from scoring.evidence.transcripts.counter import CountedHarness, LineClock
 from scoring.evidence.transcripts.facts import (
     IterationWindow,
@@ -204,23 +205,24 @@ def facts_in(scan: Scan, windows: Sequence[IterationWindow]) -> list[TranscriptF
         lines = zip(file.numbers, file.times, file.here, strict=True)
         times = {line: time for line, time, here in lines if here}
         counted.append((file.harness, file.events, times))
-    return tallies_of(counted, windows).facts()
+    slices = TimeSlices(windows)
+    tallies = tallies_of(counted, slices)
+    return [tallies.facts(slices.within(window)) for window in windows]
 
 
 def tallies_of(
     files: Sequence[tuple[CountedHarness, TranscriptEvents, Mapping[int, int]]],
-    windows: Sequence[IterationWindow],
+    slices: TimeSlices,
 ) -> Tallies:
     """Count files, each with its events and the times of the lines that count."""
-    harnesses = {harness.name: harness.input_holds_cached for harness, _, _ in files}
-    tallies = Tallies(windows, harnesses)
-    for name, input_holds_cached in harnesses.items():
-        tallies.of[name] = _TallyOfVerdicts(
-            tallies.of[name]._bounds, input_holds_cached
-        )
+    tallies = Tallies({})
+    for harness, _, _ in files:
+        tallies.of[harness.name] = _TallyOfVerdicts(harness.input_holds_cached)
 
     for number, (harness, events, times) in enumerate(files):
-        harness.count(tallies.of[harness.name], number, events, _clock(times))
+        places = {line: slices.at(time) for line, time in times.items()}
+        clock = LineClock(places, times)
+        harness.count(tallies.of[harness.name], number, events, clock)
     for tally in tallies.of.values():
         tally.finish()
     return tallies
@@ -231,14 +233,10 @@ class _TallyOfVerdicts(Tally):
 
     def _count_call(self, copies: Sequence[Any]) -> None:
         for copy in copies:
-            self.flag(min(copies).time, copy.shows)
+            self.flag(min(copies).place, copy.shows)
 
     def _count_result(self, copies: Sequence[Any], _: Sequence[Any]) -> None:
-        self.end(min(copies).time, 1, int(any(copy.failed for copy in copies)))
-
-
-def _clock(times: Mapping[int, int]) -> LineClock:
-    return LineClock(times, times)
+        self.end(min(copies).place, 1, int(any(copy.failed for copy in copies)))
 
 
 def summary(facts: TranscriptFacts) -> tuple[int, ...]:

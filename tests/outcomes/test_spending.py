@@ -11,7 +11,6 @@ import msgspec
 import pytest
 from helpers.facts import facts_of
 from helpers.harness_lines import (
-    ALWAYS,
     NS,
     START,
     codex,
@@ -164,7 +163,7 @@ class TestTokensByModel:
             {"sessionId": "s", "projectHash": "h", "messages": messages}
         )
         reader.line(0, session)
-        tallies = Tallies([ALWAYS], {"gemini": True})
+        tallies = Tallies({"gemini": True})
         tally = tallies.of["gemini"]
         events = reader.events()
         times = {line.number: line.time for line in events.lines}
@@ -175,7 +174,7 @@ class TestTokensByModel:
             Spent("gemini-2.5-pro", 0, 1, 40, 7, 60, 0),
             Spent("", 0, 1, 40, 7, 60, 0),
         )
-        assert without_times(tallies.facts()[0].spent) == (unnamed, named)
+        assert without_times(tallies.facts().spent) == (unnamed, named)
 
     def test_by_the_size_of_the_prompt(self, tmp_path: Path) -> None:
         sizes = [10, 200_000, 200_001, 600_000]

@@ -200,7 +200,7 @@ def count_rollout(
         tally: takes the counts.
         file: a number of the file.
         events: what the rollout shows.
-        clock: when its lines count.
+        clock: where its lines count.
     """
     session = introduction_of(events.spans).session
     for numbers in events.covers:
@@ -211,16 +211,16 @@ def count_rollout(
         models.append(span.model if span.model or not models else models[-1])
 
     for turn in events.of(CountedTurn):
-        time = clock.places.get(turn.line)
-        if time is None:
+        place = clock.places.get(turn.line)
+        if place is None:
             continue
         if turn.repeats:
-            tally.drop(time)
+            tally.drop(place)
             continue
 
         model = models[turn.span]
         quarter = clock.quarter(turn.line)
-        tally.turn(time, turn.response, model, quarter)
+        tally.turn(place, turn.response, model, quarter)
 
     # The ids of calls are unique in their session only.
     session_key = key_of(session)

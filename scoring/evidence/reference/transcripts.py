@@ -5,6 +5,7 @@ Lines are decoded as Go's ``encoding/json`` does it (:mod:`scoring.evidence.refe
 """
 
 import os
+from bisect import bisect_left
 from collections.abc import Sequence
 from typing import Any
 
@@ -331,30 +332,56 @@ class ReferenceScan(Scan):
     def facts(self, windows: Sequence[IterationWindow]) -> list[TranscriptFacts]:
         """Read everything, and return what is in each window, in turn. Call it once."""
         self.start()
-        tallies = Tallies(windows, {Reference.name: Reference.input_holds_cached})
+        slices = TimeSlices(windows)
+        tallies = Tallies({Reference.name: Reference.input_holds_cached})
         for number, (transcript, events_by_harness) in enumerate(self._read()):
             for events in events_by_harness.values():
-                _count(tallies.of[Reference.name], number, events)
+                _count(tallies.of[Reference.name], number, events, slices)
             self._files.append(
                 file_found(transcript.path, events_by_harness.items(), "")
             )
 
-        self._counted = tallies.everything()
-        return tallies.facts()
+        self._counted = tallies.facts().harnesses
+        return [tallies.facts(slices.within(window)) for window in windows]
 
 
-def _count(tally: Tally, file: int, events: TranscriptEvents) -> None:
+class TimeSlices:
+    """Time, cut into slices at the ends of all windows. A slice has a number, from 0.
+
+    Args:
+        windows: the windows.
+    """
+
+    def __init__(self, windows: Sequence[IterationWindow]) -> None:
+        starts = {window.start for window in windows if window.start is not None}
+        self._ends = sorted(starts | {window.end for window in windows})
+
+    def at(self, time: int) -> int:
+        """Return the slice in which a time lies. One that is an end is in the slice it ends."""
+        return bisect_left(self._ends, time)
+
+    def within(self, window: IterationWindow) -> range:
+        """Return the slices of a window, which is one of those that cut time."""
+        first = 0 if window.start is None else self.at(window.start) + 1
+        return range(first, self.at(window.end) + 1)
+
+
+def _count(
+    tally: Tally, file: int, events: TranscriptEvents, slices: TimeSlices
+) -> None:
     """Count the lines of a transcript.
 
     Args:
         tally: what they are added to.
         file: the number of the transcript.
         events: what the transcript shows.
+        slices: where the lines count.
     """
     for times in events.covers:
-        tally.cover(file, "", times)
+        tally.cover(file, "", [(slices.at(time), time) for time in times])
     for line in events.of(LineContent):
-        tally.flag(line.line, line.flags)
-        tally.end(line.line, line.tool_calls, line.tool_errors)
+        place = slices.at(line.line)
+        tally.flag(place, line.flags)
+        tally.end(place, line.tool_calls, line.tool_errors)
         if line.turn:
-            tally.turn(line.line, line.turn)
+            tally.turn(place, line.turn)

@@ -13,7 +13,7 @@ EventsOfSession: TypeAlias = Callable[[str], list[TranscriptEvents]]
 
 
 class LineClock(NamedTuple):
-    """When events count: at places, which take the role of times. A place may be a time.
+    """Where events count, and when their lines were written.
 
     Attributes:
         places: the place at which each line counts, by the number of the line. A line that is not
@@ -28,11 +28,13 @@ class LineClock(NamedTuple):
     times: Mapping[int, int]
     last: Mapping[tuple[int, int], tuple[int, int]] = {}
 
-    def of_lines(self, numbers: Sequence[int]) -> list[int]:
-        """Return the places at which lines count, ascending. Lines that do not count have none."""
-        return sorted(
-            self.places[number] for number in numbers if number in self.places
-        )
+    def of_lines(self, numbers: Sequence[int]) -> list[tuple[int, int]]:
+        """Return the place and the time of each line that counts, by the numbers of lines."""
+        return [
+            (self.places[number], self.times[number])
+            for number in numbers
+            if number in self.places
+        ]
 
     def of_response(self, response: Response) -> int | None:
         """Return the place at which a response counts, or None where its line does not count."""
@@ -58,18 +60,18 @@ def count_calls(
     Args:
         tally: takes the counts.
         events: what the transcript shows.
-        clock: when its lines count.
+        clock: where its lines count.
         key_of_call: takes the key of the id of a call, and returns the key that only its copies
             share; 0: the call has no copies.
     """
     for call in events.of(Call):
-        time = clock.places.get(call.line)
-        if time is not None:
-            tally.note_call(time, key_of_call(call.id), call.shows)
+        place = clock.places.get(call.line)
+        if place is not None:
+            tally.note_call(place, key_of_call(call.id), call.shows)
     for result in events.of(CallResult):
-        time = clock.places.get(result.line)
-        if time is not None:
-            tally.note_result(time, key_of_call(result.id), result.failed)
+        place = clock.places.get(result.line)
+        if place is not None:
+            tally.note_result(place, key_of_call(result.id), result.failed)
 
 
 class CountedHarness:
@@ -92,17 +94,17 @@ class CountedHarness:
             tally: takes the counts.
             file: a number of the file.
             events: what the transcript shows.
-            clock: when its lines count.
+            clock: where its lines count.
         """
         for span, numbers in events.spans_with_lines():
             tally.cover(file, span.session, clock.of_lines(numbers))
 
         for response in events.of(Response):
-            time = clock.of_response(response)
-            if time is not None:
+            place = clock.of_response(response)
+            if place is not None:
                 quarter = clock.quarter(response.line)
                 model = events.spans[response.span].model
-                tally.note_response(time, response, model, quarter)
+                tally.note_response(place, response, model, quarter)
         count_calls(tally, events, clock, lambda key: key)
 
     def original(

@@ -1,7 +1,6 @@
-"""Counts responses and calls by iteration, in the way in which :mod:`tally` counts by time.
+"""Counts the responses and calls of groups of parts, such as those of an iteration.
 
-Each line belongs to a part, and a part to an iteration. The number of a part, plus 1, takes the
-role of a time, and a group of parts the role of a window.
+Each line belongs to a part, and the number of the part is the place where the line counts.
 """
 
 from collections import Counter, defaultdict
@@ -22,7 +21,7 @@ from .events import (
     TokensStated,
     TokensUsed,
 )
-from .facts import HarnessFacts, IterationWindow, TranscriptFacts
+from .facts import HarnessFacts, TranscriptFacts
 from .streams import File
 from .tally import Tallies
 from .transcript_events import TranscriptEvents
@@ -47,7 +46,7 @@ def _last_lines(files: Sequence[File]) -> _LastLines:
             if response.id and copies[response.id] > 1:
                 key = (response.id, response.request)
                 time = file.times[file.at(response.line)]
-                of_harness[key] = max(of_harness.get(key, (0, 0)), (time, part + 1))
+                of_harness[key] = max(of_harness.get(key, (0, 0)), (time, part))
     return last
 
 
@@ -70,20 +69,14 @@ def count_lines(
         What is in each group, in the order of the groups; and what is in all lines, also those of
         no part, by harness.
     """
-    windows = [
-        IterationWindow(number, group.start, group.stop)
-        for number, group in enumerate(groups)
-    ]
     harnesses = {file.harness.name: file.harness.input_holds_cached for file in files}
-    tallies = Tallies(windows, harnesses)
+    tallies = Tallies(harnesses)
     last_lines = _last_lines(files) if at_last_line else {}
 
     # What a file shares with no other need not wait for the others, so it is counted at once.
     alone = _files_alone(files)
     in_order = sorted(files, key=lambda file: file not in alone)
-    nowhere = max((group.stop for group in groups), default=0) + 1
-    began: dict[int, int] = {}
-    ended: dict[int, int] = {}
+    nowhere = max((group.stop for group in groups), default=0)
     for number, file in enumerate(in_order):
         if not any(file.fresh):
             continue
@@ -91,12 +84,8 @@ def count_lines(
         times = {}
         lines = zip(file.numbers, file.times, file.parts, strict=True)
         for line, time, part in compress(lines, file.fresh):
-            places[line] = part + 1 or nowhere
+            places[line] = part if part >= 0 else nowhere
             times[line] = time
-            if time < began.setdefault(part, time):
-                began[part] = time
-            if time > ended.setdefault(part, time):
-                ended[part] = time
 
         harness = file.harness
         tally = tallies.of[harness.name]
@@ -110,12 +99,8 @@ def count_lines(
     for tally in tallies.of.values():
         tally.finish()
 
-    counted = []
-    for facts, group in zip(tallies.facts(), groups, strict=True):
-        first = min((began[part] for part in group if part in began), default=None)
-        last = max((ended[part] for part in group if part in ended), default=None)
-        counted.append(replace(facts, began=first, ended=last))
-    return counted, tallies.everything()
+    counted = [tallies.facts(group) for group in groups]
+    return counted, tallies.facts().harnesses
 
 
 def files_about(files: Sequence[File], wanted: set[int]) -> list[File]:

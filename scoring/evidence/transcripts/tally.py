@@ -1,12 +1,12 @@
-"""Sums up what transcripts show over the windows of iterations, each event once.
+"""Sums up what transcripts show, each event once, by the places where events count.
 
-Time is cut into slices at the ends of all windows. A :class:`Tally` has the sums of one harness in
-each slice; :class:`Tallies` adds the slices of each window up.
+A place is a number: of a part of a session, or of a slice of time. A :class:`Tally` has the sums of
+one harness at each place; :class:`Tallies` adds those of all harnesses up over some places.
 """
 
-from bisect import bisect_left, bisect_right
+from bisect import bisect_left
 from collections import Counter, defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from operator import attrgetter
 from typing import Any, NamedTuple, TypeAlias
 
@@ -22,7 +22,6 @@ from .facts import (
     NS_MAX,
     PROMPT_STEPS,
     HarnessFacts,
-    IterationWindow,
     Spent,
     TranscriptFacts,
 )
@@ -32,23 +31,23 @@ _Counts: TypeAlias = defaultdict[str, int]
 
 
 class _NotedCall(NamedTuple):
-    """A copy of a call: when it counts, and what it shows, as bits."""
+    """A copy of a call: where it counts, and what it shows, as bits."""
 
-    time: int
+    place: int
     shows: int
 
 
 class _NotedResult(NamedTuple):
-    """A copy of the result of a call: when it counts, and whether the call failed."""
+    """A copy of the result of a call: where it counts, and whether the call failed."""
 
-    time: int
+    place: int
     failed: bool
 
 
 class _NotedResponse(NamedTuple):
-    """A copy of a response: when it counts, its tokens, its model, its quarter of an hour."""
+    """A copy of a response: where it counts, its tokens, its model, its quarter of an hour."""
 
-    time: int
+    place: int
     response: Response
     model: str
     quarter: int
@@ -94,14 +93,15 @@ def _distinct_responses(copies: Sequence[_NotedResponse]) -> list[list[_NotedRes
     return responses
 
 
-class _Slice:
-    """What is after one bound, up to the next bound, which counts too.
+class _Sums:
+    """What is at one place, or at several.
 
     Attributes:
         counts: the counts, by the names of fields of :class:`~.facts.HarnessFacts`.
         flags: the bits of its lines.
         files: the numbers of the files with lines in it, each with the session of the lines.
-        times: when some of its lines were written, among them the first and the last one.
+        began: when its first line was written; after all times without lines.
+        ended: when its last line was written; before all times without lines.
         spent: what was used: the counts of :class:`~.facts.Spent`, by a ``Spent`` without counts.
     """
 
@@ -109,15 +109,17 @@ class _Slice:
         self.counts = _Counts(int)
         self.flags = 0
         self.files: set[tuple[int, str]] = set()
-        self.times: list[int] = []
+        self.began = NS_MAX
+        self.ended = -NS_MAX
         self.spent: defaultdict[Spent, _Counts] = defaultdict(lambda: _Counts(int))
 
-    def add(self, other: "_Slice") -> None:
-        """Add what is in another slice to this one."""
+    def add(self, other: "_Sums") -> None:
+        """Add what is at other places."""
         _add(self.counts, other.counts)
         self.flags |= other.flags
         self.files |= other.files
-        self.times += other.times
+        self.began = min(self.began, other.began)
+        self.ended = max(self.ended, other.ended)
         for charged, spending in other.spent.items():
             _add(self.spent[charged], spending)
 
@@ -141,71 +143,63 @@ def _add(counts: _Counts, more: Mapping[str, int]) -> None:
 
 
 class Tally:
-    """The sums of one harness, by slice. Times may be places that take the role of times.
+    """The sums of one harness, by place.
 
     Responses, calls and results may be written several times. They wait until :meth:`finish`,
-    which counts each once, at the time of the earliest copy.
+    which counts each once, at the lowest place of a copy.
 
-    Attributes:
+    Args:
         input_holds_cached: whether the input that the harness states includes what was read from
             the cache.
     """
 
-    def __init__(self, bounds: Sequence[int], input_holds_cached: bool = False) -> None:
-        """Begin with no sums.
-
-        Args:
-            bounds: the ends of all slices but the last, ascending. A time that is an end belongs
-                to the slice that ends there.
-            input_holds_cached: as the attribute.
-        """
-        self.input_holds_cached = input_holds_cached
-        self._bounds = bounds
+    def __init__(self, input_holds_cached: bool = False) -> None:
+        self._input_holds_cached = input_holds_cached
         # By their keys. What has no key has no copies, and gets an object in place of one.
         self._responses: defaultdict[object, list[_NotedResponse]] = defaultdict(list)
         self._calls: defaultdict[object, list[_NotedCall]] = defaultdict(list)
         self._results: defaultdict[object, list[_NotedResult]] = defaultdict(list)
-        self._slices: defaultdict[int, _Slice] = defaultdict(_Slice)
+        self._sums: defaultdict[int, _Sums] = defaultdict(_Sums)
 
     def note_response(
-        self, time: int, response: Response, model: str, quarter: int
+        self, place: int, response: Response, model: str, quarter: int
     ) -> None:
         """Note a copy of a response.
 
         Args:
-            time: when it counts.
+            place: where it counts.
             response: its tokens; its ``id`` is 0 where it has no copies.
             model: the name of its model; "": not known.
             quarter: when it was written, as in :class:`~.facts.Spent`.
         """
-        noted = _NotedResponse(time, response, model, quarter)
+        noted = _NotedResponse(place, response, model, quarter)
         self._responses[response.id or object()].append(noted)
 
-    def note_call(self, time: int, key: int, shows: int) -> None:
+    def note_call(self, place: int, key: int, shows: int) -> None:
         """Note a copy of a call by its key (0: it has no copies), with the bits that it shows."""
-        self._calls[key or object()].append(_NotedCall(time, shows))
+        self._calls[key or object()].append(_NotedCall(place, shows))
 
-    def note_result(self, time: int, key: int, failed: bool) -> None:
+    def note_result(self, place: int, key: int, failed: bool) -> None:
         """Note a copy of a result, by the key of the call. One failed copy makes a failure."""
-        self._results[key or object()].append(_NotedResult(time, failed))
+        self._results[key or object()].append(_NotedResult(place, failed))
 
-    def cover(self, file: int, session: str, times: Sequence[int]) -> None:
-        """Note that a file, by its number, has lines of a session at times. They must ascend."""
-        at = 0
-        while at < len(times):
-            last = len(times)
-            index = bisect_left(self._bounds, times[at])
-            if index < len(self._bounds):
-                last = bisect_right(times, self._bounds[index], at)
+    def cover(self, file: int, session: str, lines: Iterable[tuple[int, int]]) -> None:
+        """Note that a file, by its number, has lines of a session.
 
-            covered = self._slices[index]
-            covered.flags |= COVERED
-            covered.files.add((file, session))
-            covered.times += (times[at], times[last - 1])
-            at = last
+        Args:
+            file: the number of the file.
+            session: the id of the session.
+            lines: the place of each line, and when it was written, in nanoseconds since 1970.
+        """
+        for place, time in lines:
+            sums = self._sums[place]
+            sums.flags |= COVERED
+            sums.files.add((file, session))
+            sums.began = min(sums.began, time)
+            sums.ended = max(sums.ended, time)
 
     def turn(
-        self, time: int, response: Response, model: str = "", quarter: int = -1
+        self, place: int, response: Response, model: str = "", quarter: int = -1
     ) -> None:
         """Count a response, at once and without regard to copies.
 
@@ -213,12 +207,12 @@ class Tally:
         the cache, it includes what was read, and all else counts as written.
 
         Args:
-            time: when it counts.
+            place: where it counts.
             response: its tokens, and how it was served.
             model: the name of its model; "": not known.
             quarter: when it was written, as in :class:`~.facts.Spent`.
         """
-        at = self._at(time)
+        at = self._sums[place]
         tokens = response.tokens
         at.counts["turns"] += 1
         at.counts["output_tokens"] += tokens.output_tokens
@@ -234,7 +228,7 @@ class Tally:
         if response.stated == TokensStated.WITHOUT_CACHE_WRITES:
             stated_input = tokens.prompt
             written = tokens.input_tokens
-        elif self.input_holds_cached:
+        elif self._input_holds_cached:
             stated_input = tokens.prompt
         at.counts["input_tokens"] += stated_input
         at.counts["cache_read_tokens"] += tokens.cache_read_tokens
@@ -248,17 +242,17 @@ class Tally:
                 charged = charged._replace(model=apart.model, service="")
             at.spend(charged, apart.tokens)
 
-    def drop(self, time: int, count: int = 1) -> None:
-        """Count responses that only repeat another one, at the time at which that one counts."""
-        self._at(time).counts["duplicates_dropped"] += count
+    def drop(self, place: int, count: int = 1) -> None:
+        """Count responses that only repeat another one, at the place at which that one counts."""
+        self._sums[place].counts["duplicates_dropped"] += count
 
-    def flag(self, time: int, flags: int) -> None:
+    def flag(self, place: int, flags: int) -> None:
         """Note what a line shows, as bits."""
-        self._at(time).flags |= flags
+        self._sums[place].flags |= flags
 
-    def end(self, time: int, calls: int, errors: int) -> None:
-        """Count calls of tools, and failed results, at a time."""
-        counts = self._at(time).counts
+    def end(self, place: int, calls: int, errors: int) -> None:
+        """Count calls of tools, and failed results, at a place."""
+        counts = self._sums[place].counts
         counts["tool_calls"] += calls
         counts["tool_errors"] += errors
 
@@ -277,26 +271,26 @@ class Tally:
         self._results.clear()
 
     def _count_response(self, copies: Sequence[_NotedResponse]) -> None:
-        """Count a response once, at its earliest copy, with the tokens of the one that knows most.
+        """Count a response once, at its lowest place, with the tokens of the copy that knows most.
 
         Most responses have one copy.
         """
         best = copies[0]
-        time = best.time
+        place = best.place
         quarter = best.quarter
         if len(copies) > 1:
             best = max(copies, key=attrgetter("rank"))
-            time = min(copy.time for copy in copies)
+            place = min(copy.place for copy in copies)
             quarter = min(copy.quarter for copy in copies)
 
-        self.turn(time, best.response, best.model, quarter)
+        self.turn(place, best.response, best.model, quarter)
         read = sum(copy.response.copies for copy in copies)
         if read > 1:
-            self.drop(time, read - 1)
+            self.drop(place, read - 1)
 
     def _count_call(self, copies: Sequence[_NotedCall]) -> None:
-        """Count a call once, at its earliest copy, with the bits of all copies."""
-        at = self._at(min(copies).time)
+        """Count a call once, at its lowest place, with the bits of all copies."""
+        at = self._sums[min(copies).place]
         at.counts["tool_calls"] += 1
         for copy in copies:
             at.flags |= CALLED | copy.shows
@@ -311,70 +305,43 @@ class Tally:
         Args:
             copies: the copies of the result.
             counted_with: the copies of the call, or of the result where no call is known. A
-                failure counts at the earliest of them.
+                failure counts at the lowest place of them.
         """
-        at = self._at(min(counted_with).time)
+        at = self._sums[min(counted_with).place]
         at.flags |= ENDED
         if any(copy.failed for copy in copies):
             at.counts["tool_errors"] += 1
 
-    def total(self, first: int, last: int) -> _Slice:
-        """Return what is in the slices with the indices from ``first`` to before ``last``."""
-        total = _Slice()
-        for index in self._slices.keys() & range(first, last):
-            total.add(self._slices[index])
+    def total(self, places: Iterable[int] | None) -> _Sums:
+        """Return what is at some places together; None: at all."""
+        total = _Sums()
+        for place in self._sums if places is None else self._sums.keys() & places:
+            total.add(self._sums[place])
         return total
-
-    def _at(self, time: int) -> _Slice:
-        """Return the slice in which a time lies."""
-        return self._slices[bisect_left(self._bounds, time)]
 
 
 class Tallies:
-    """The sums of all harnesses over some windows.
+    """The sums of all harnesses.
+
+    Args:
+        harnesses: the names of the harnesses, each with whether the input that it states includes
+            what was read from the cache.
 
     Attributes:
         of: the tally of each harness, by its name.
     """
 
-    def __init__(
-        self, windows: Sequence[IterationWindow], harnesses: Mapping[str, bool]
-    ) -> None:
-        """Begin to count.
-
-        Args:
-            windows: the windows.
-            harnesses: the names of the harnesses, each with whether the input that it states
-                includes what was read from the cache.
-        """
-        starts = {window.start for window in windows if window.start is not None}
-        self._windows = windows
-        self._bounds = sorted(starts | {window.end for window in windows})
+    def __init__(self, harnesses: Mapping[str, bool]) -> None:
         self.of = {
-            name: Tally(self._bounds, cached) for name, cached in harnesses.items()
+            name: Tally(holds_cached) for name, holds_cached in harnesses.items()
         }
 
-    def facts(self) -> list[TranscriptFacts]:
-        """Return what is in each window, in the order of the windows."""
-        facts = []
-        for window in self._windows:
-            first = 0
-            if window.start is not None:
-                first = bisect_left(self._bounds, window.start) + 1
-            last = bisect_left(self._bounds, window.end) + 1
-            facts.append(self._total(first, last))
-        return facts
-
-    def everything(self) -> tuple[HarnessFacts, ...]:
-        """Return what is in all of time, by harness, in order of the names."""
-        return self._total(0, len(self._bounds) + 1).harnesses
-
-    def _total(self, first: int, last: int) -> TranscriptFacts:
-        """Return what is in the slices from ``first`` to before ``last``."""
-        total = _Slice()
+    def facts(self, places: Iterable[int] | None = None) -> TranscriptFacts:
+        """Return what is at some places together; None: at all. Harnesses are in order of names."""
+        total = _Sums()
         harnesses = []
         for name in sorted(self.of):
-            part = self.of[name].total(first, last)
+            part = self.of[name].total(places)
             total.add(part)
             if name and (part.flags or any(part.counts.values())):
                 sessions = {session for _, session in part.files} - {""}
@@ -404,7 +371,7 @@ class Tallies:
             flags=total.flags,
             harnesses=tuple(harnesses),
             spent=tuple(sorted(spent)),
-            began=min(total.times, default=None),
-            ended=max(total.times, default=None),
+            began=total.began if total.flags & COVERED else None,
+            ended=total.ended if total.flags & COVERED else None,
             unmeasured=totals["unmeasured"],
         )

@@ -44,6 +44,7 @@ from scoring.evidence.harnesses.scan import (
     Scan,
     file_found,
 )
+from scoring.evidence.reference.transcripts import TimeSlices
 from scoring.evidence.transcripts.facts import (
     IterationWindow,
     RootFound,
@@ -99,9 +100,10 @@ class ReadingScan(AttributedScan):
             for harness, events in by_harness.items():
                 times = {line.number: line.time for line in events.lines}
                 counted.append((harnesses[harness], events, times))
-        tallies = tallies_of(counted, windows)
-        self._counted = tallies.everything()
-        return tallies.facts()
+        slices = TimeSlices(windows)
+        tallies = tallies_of(counted, slices)
+        self._counted = tallies.facts().harnesses
+        return [tallies.facts(slices.within(window)) for window in windows]
 
 
 NOWHERE = TranscriptPlaces(Path("/nowhere"))
@@ -327,9 +329,8 @@ class PaperReader(JsonReader):
         super().__init__()
         self.read: list[str] = []
 
-    def take(self, lines: Sequence[Any]) -> list[int]:
-        self.read += [line["paper"] for line in lines]
-        return []
+    def entry(self, line: dict[str, Any]) -> None:
+        self.read.append(line["paper"])
 
     def events(self) -> TranscriptEvents:
         return TranscriptEvents([LineSpan(session=paper) for paper in self.read])
