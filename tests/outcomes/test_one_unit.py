@@ -727,8 +727,9 @@ class TestPathTexts:
     def test_what_was_written_is_known(self) -> None:
         files = PathTexts()
         lines = lines_added(TEXT)
-        assert files.changes({"/a.py": lines}, "", whole=True)
-        assert files.changes({"/a.py": lines}, "", whole=True) == []
+        for hashes in (lines, ()):
+            changes = files.changes({"/a.py": lines}, "", whole=True)
+            assert [change.hashes for change in changes] == [hashes]
 
 
 @cases(

@@ -42,6 +42,11 @@ REVIEW = (
             id="behind HTML that was pasted",
         ),
         pytest.param(
+            "The spacing feels off",
+            "Something feels off",
+            id="a feeling only about something",
+        ),
+        pytest.param(
             "no, I meant the other boat",
             "I meant the other boat",
             id="not what was only put in other words",
