@@ -3,6 +3,7 @@
 import dataclasses
 import os
 import re
+from collections.abc import Collection
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -13,6 +14,7 @@ from msgspec.structs import replace
 from rubric import is_rubric_file
 from scoring.errors import GitError, LogError, OptionError, SettingsError, WriteError
 from scoring.evidence.git.repository import GitRepository
+from scoring.evidence.git.walk import proposed_commits
 from scoring.evidence.rules import ATTRIBUTED, Sources, rules_of
 from scoring.examine import LogView, PreloadedEvidence
 from scoring.files import reason, refuse_special, write_atomically
@@ -166,7 +168,7 @@ def command(
         base_sha = None
         if base is not None:
             base_sha = _base_named(base, repository)
-            beyond = _shas_of_head(repository, base_sha)
+            beyond = proposed_commits(repository, base_sha).shas
             rows = [row for row in rows if _has_one_of(row, beyond)]
         doubts: list[str] = []
         if trusted:
@@ -241,10 +243,7 @@ def _as_proposed(
     ]
     if not undecided:
         return rows
-    if repository.resolve(["HEAD"])["HEAD"] is None:
-        return rows
-
-    proposed = _shas_of_head(repository, trunk)
+    proposed = proposed_commits(repository, trunk).shas
     open_rows = {
         row.unit.unit: row._replace(unit=dataclasses.replace(row.unit, state="open"))
         for row in undecided
@@ -253,13 +252,7 @@ def _as_proposed(
     return [open_rows.get(row.unit.unit, row) for row in rows]
 
 
-def _shas_of_head(repository: GitRepository, without: str | None) -> set[str]:
-    """Return the commits that HEAD has and another commit has not; None for all of HEAD."""
-    others = [f"^{without}"] if without else []
-    return set(repository.run("rev-list", "HEAD", *others, "--").decode().split())
-
-
-def _has_one_of(row: WorkRow, shas: set[str]) -> bool:
+def _has_one_of(row: WorkRow, shas: Collection[str]) -> bool:
     """Return whether work has one of some commits, as it is now or as it was first made."""
     return row.unit.commit in shas or row.unit.first_sha in shas
 
@@ -271,8 +264,11 @@ def _base_named(base: str, repository: GitRepository) -> str:
     SHA that is also a tag: the work that is checked could have made the tag.
 
     Raises:
-        OptionError: the name is not that of a commit here, or is such a tag.
+        OptionError: the name is not that of a commit here, or is such a tag; or HEAD has no commit,
+            so that nothing is beyond the base, and nothing can be judged.
     """
+    if repository.resolve(["HEAD"])["HEAD"] is None:
+        raise OptionError(f"--base {base!r}: HEAD has no commit that can be read here")
     sha = repository.resolve_branch(base)
     tag = f"refs/tags/{base}"
     if re.fullmatch("[0-9a-f]{4,39}", base) and repository.resolve([tag])[tag]:

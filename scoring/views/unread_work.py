@@ -1,10 +1,11 @@
 """Transcripts that are not read, and that may be of the work that is checked."""
 
+import re
 from collections.abc import Collection, Iterator
 from pathlib import PurePath
 
 from scoring.evidence.git.repository import GitRepository
-from scoring.evidence.git.starter import as_text
+from scoring.evidence.git.walk import proposed_commits
 from scoring.evidence.harnesses.not_read import NotRead, shows_one_of
 from scoring.evidence.transcripts.facts import NS
 from scoring.files import state_of
@@ -12,6 +13,8 @@ from scoring.outcomes.ledger import Ledger
 from scoring.text import counted
 
 from .work_rows import WorkRows
+
+_UUID = re.compile("[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}")
 
 
 def unread_work(
@@ -38,9 +41,9 @@ def unread_work(
 
     sessions = {session for row in rows for _, session in row.unit.sessions}
     checkpoints = {name for row in rows for name in row.unit.checkpoints}
-    shas, began = _proposed(repository, base)
+    shas, began = proposed_commits(repository, base)
     if base is None and ledger.trunk.commit:
-        _, began = _proposed(repository, ledger.trunk.commit)
+        _, began = proposed_commits(repository, ledger.trunk.commit)
     for each in unread:
         if _is_named(each, sessions, checkpoints) or _may_be_of(each, shas, began):
             yield (
@@ -73,32 +76,14 @@ def _is_named(
     if each.transcript is None:
         return False
     path = PurePath(each.transcript.name)
-    stems = [PurePath(part).stem for part in path.parts]
-    if {*each.sessions, each.transcript.session, *path.parts, *stems} & {*sessions}:
+    names = [*path.parts, *(PurePath(part).stem for part in path.parts)]
+    names += _UUID.findall(
+        str(path)
+    )  # as in the name of a rollout of Codex, after its time
+    if {*each.sessions, each.transcript.session, *names} & {*sessions}:
         return True
     joined = "".join(path.parts)
     return any(name in joined for name in checkpoints)
-
-
-def _proposed(
-    repository: GitRepository, base: str | None
-) -> tuple[Collection[str], int | None]:
-    """Return the commits of HEAD that a base has not, and the time of the commit they began from.
-
-    Without a base these are all commits of HEAD. The time is that of the oldest such commit, in
-    seconds since 1970: 0 if none is before them, and None without any.
-    """
-    wanted = ["HEAD", f"^{base}"] if base else ["HEAD"]
-    answer = repository.run("rev-list", "--timestamp", "--boundary", *wanted, "--")
-    shas = set()
-    times = []
-    for line in as_text(answer).splitlines():
-        time, sha = line.split(" ")
-        if sha.startswith("-"):
-            times.append(int(time))
-        else:
-            shas.add(sha)
-    return shas, min(times, default=0) if shas else None
 
 
 def _may_be_of(each: NotRead, shas: Collection[str], began: int | None) -> bool:

@@ -40,7 +40,8 @@ def check(change: Repo, da_score: DaScore) -> Check:
     run = trusted_check(change, da_score)
 
     def check(*options: str) -> Outcome:
-        return run("--no-failing-tests", "--trunk", TRUNK, *options)
+        # what is kept of a transcript was read under the bounds of then
+        return run("--no-failing-tests", "--no-cache", "--trunk", TRUNK, *options)
 
     return check
 
@@ -57,7 +58,11 @@ def there_are_too_many_lines(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(json_reader, "MOST_LINES", 3)
 
 
-BOUNDS: list[Bound] = [a_line_is_too_long, there_are_too_many_lines]
+SAID: dict[Bound, str] = {
+    a_line_is_too_long: "lines are skipped (over 16 MiB)",
+    there_are_too_many_lines: "more than 3 lines",
+}
+BOUNDS: list[Bound] = list(SAID)
 
 
 @pytest.mark.parametrize("bound", BOUNDS, ids=lambda bound: bound.__name__)
@@ -72,7 +77,7 @@ def test_a_bound_that_the_session_of_the_work_reaches_ends_the_gate(
     bound(monkeypatch)
     found = check(*base)
     assert found.status == 3
-    assert "s.jsonl" in found.out
+    assert f"s.jsonl: {SAID[bound]}; " in found.out
     assert "make it readable, or move it away" in found.out
 
 
@@ -125,6 +130,41 @@ def test_what_cannot_be_opened_ends_the_gate_unless_it_is_older(
     os.utime(path, (began + days * 86_400, began + days * 86_400))
     assert check("--base", TRUNK).status == status
     assert check().status == status
+
+
+def test_a_real_line_over_the_limit_ends_the_gate(change: Repo, check: Check) -> None:
+    """The line with the run of the tests has 17 MiB, so that it is not read."""
+    path = change.path / "../home/projects/x/s.jsonl"
+    text = path.read_text()
+    path.write_text(text.replace("3 passed", "x" * (17 << 20) + " 3 passed"))
+    found = check("--base", TRUNK)
+    assert found.status == 3
+    assert "s.jsonl: lines are skipped (over 16 MiB); " in found.out
+    assert "the line at byte" in found.err
+
+
+def test_what_cannot_be_opened_is_of_the_work_by_the_id_in_its_name(
+    change: Repo, check: Check
+) -> None:
+    """A rollout of Codex has the time before the id. It is older than the branch."""
+    name = "5e8ff9bf-55ba-3508-199d-22e984129be6"
+    put(change, {"../home/projects/x/s.jsonl": transcript(change, change.head(), name)})
+    assert check("--base", TRUNK).status == 0
+    path = change.path / f"../home/projects/x/rollout-2026-01-01T00-00-00-{name}.jsonl"
+    os.mkfifo(path)
+    os.utime(path, (1, 1))
+    assert check("--base", TRUNK).status == 3
+
+
+def test_where_head_has_no_commit_nothing_is_proposed(
+    change: Repo, check: Check
+) -> None:
+    os.mkfifo(change.path / OLD)
+    change.git("checkout", "-q", "--orphan", "empty")
+    assert check().status == 0
+    found = check("--base", TRUNK)
+    assert found.status not in (0, 3)
+    assert "HEAD has no commit" in found.err
 
 
 def test_without_trust_or_on_the_trunk_what_cannot_be_opened_ends_no_gate(

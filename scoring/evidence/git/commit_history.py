@@ -16,7 +16,7 @@ from .holders import REF_PREFIX, Holder, commits_held, own_changes
 from .merge_lines import added_by_merge
 from .patches import FileLine, hashes_added
 from .starter import as_text
-from .walk import Commit
+from .walk import Commit, proposed_commits
 
 _NUMSTAT = ("-r", "--root", "--always", "-M", "--numstat")
 LIST_FILES = ("ls-tree", "-r", "-z", "--full-tree")
@@ -140,11 +140,8 @@ class CommitHistory(TrunkHistory):
         """
         if not self._is_strict or not self.trunk.commit:
             return frozenset()
-        if self.repository.resolve(["HEAD"])["HEAD"] is None:
-            return frozenset()
-
-        answer = self.repository.run("rev-list", "HEAD", f"^{self.trunk.commit}", "--")
-        return frozenset(as_text(answer).split()) - self.walk.keys()
+        proposed = proposed_commits(self.repository, self.trunk.commit)
+        return proposed.shas - self.walk.keys()
 
     def branch_of(self, sha: str) -> str:
         """Return the branch that brought a commit, as the merge on the mainline names it.

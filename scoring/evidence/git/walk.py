@@ -223,6 +223,41 @@ def _seconds(text: str) -> int | None:
     return int(text) if text else None
 
 
+class ProposedCommits(NamedTuple):
+    """The commits that HEAD has and another commit has not: none where HEAD has no commit.
+
+    Attributes:
+        shas: their SHAs.
+        began: the time of the oldest commit that they began from, in seconds since 1970: 0 if none
+            is before them, and None without any.
+    """
+
+    shas: frozenset[str] = frozenset()
+    began: int | None = None
+
+
+def proposed_commits(repository: GitRepository, without: str | None) -> ProposedCommits:
+    """Return the commits that HEAD has and another commit has not; None for all of HEAD.
+
+    Raises:
+        GitError: git cannot walk the history.
+    """
+    if repository.resolve(["HEAD"])["HEAD"] is None:
+        return ProposedCommits()
+
+    wanted = ["HEAD", f"^{without}"] if without else ["HEAD"]
+    answer = repository.run("rev-list", "--timestamp", "--boundary", *wanted, "--")
+    shas = set()
+    times = []
+    for line in as_text(answer).splitlines():
+        time, sha = line.split(" ")
+        if sha.startswith("-"):
+            times.append(int(time))
+        else:
+            shas.add(sha)
+    return ProposedCommits(frozenset(shas), min(times, default=0) if shas else None)
+
+
 def lines_off_trunk(
     repository: GitRepository,
     shas: Sequence[str],
