@@ -159,7 +159,7 @@ def _put_editors_first(agents: AgentCommits, work: WorkOfAgents) -> None:
                 for file, index, edit in session.events(Edit)
             ]
     in_git = [name for name in several if name not in agents.known_from]
-    files = work.history.files(agents.commits[name] for name in in_git)
+    files = work.history.files(in_git)
 
     for name, made_by in several.items():
         until = ((agents.commits[name].time or 0) + 1) * NS

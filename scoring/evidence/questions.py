@@ -173,12 +173,7 @@ class _Asking:
                 del names[iteration][1:]
 
         by_sha = git.written([sha for shas in names.values() for sha in shas])
-        return _LogCommits(
-            landings,
-            names,
-            by_sha,
-            git.files(by_sha.values()),
-        )
+        return _LogCommits(landings, names, by_sha, git.files(by_sha))
 
     def question(
         self,

@@ -116,7 +116,7 @@ def _touching(
 ) -> Iterator[_Candidates]:
     """Yield candidates again, each with only the commits that changed a file of its checkpoint."""
     shas = {sha for candidates in all_candidates for sha in candidates.shas}
-    files = git.files(git.written(shas).values())
+    files = git.files(shas)
     for candidates in all_candidates:
         touched = candidates.checkpoint.files_touched
         touching = [

@@ -88,7 +88,7 @@ def commits_by_listing(
         commits_of.setdefault(session.id, []).extend(made)
 
     in_question = set(chain.from_iterable(shas_after.values()))
-    files = git.files(git.written(in_question).values())
+    files = git.files(in_question)
     sha_of = {}
     for edited, shas in shas_after.items():
         sha = _first_with(edited, shas, listed_by, files)

@@ -330,7 +330,7 @@ class AttributedHistory(CommitHistory):
                 later_of[identity] = later
                 compared += [commit.sha for commit in (*pushed, *later)]
 
-        files = self.files(self.written(dict.fromkeys(compared)).values())
+        files = self.files(compared)
         amended: dict[str, str] = {}
         for identity, later in later_of.items():
             amended |= _last_amendments(asked[identity], later, files)

@@ -317,10 +317,7 @@ class CommitHistory(TrunkHistory):
 
         Commits that git cannot compare are left out.
         """
-        pairs = [
-            CommitPair.with_first_parent(sha, commit.parents)
-            for sha, commit in self._commits(dict.fromkeys(shas)).items()
-        ]
+        pairs = self._with_first_parents(shas)
         compared = compare(self.repository, pairs, _NUMSTAT, _parse_numstat)
 
         sizes = {}
@@ -329,21 +326,25 @@ class CommitHistory(TrunkHistory):
                 sizes[pair.commit] = size
         return sizes
 
-    def files(self, commits: Iterable[WrittenCommit]) -> dict[str, frozenset[str]]:
+    def files(self, shas: Iterable[str]) -> dict[str, frozenset[str]]:
         """Return the paths that commits changed against their first parents, by SHA.
 
         Of a renamed file only the new path counts. Commits that git cannot compare are left out.
         """
-        pairs = [
-            CommitPair.with_first_parent(each.sha, each.parents) for each in commits
-        ]
-        changed = changes(self.repository, pairs)
+        pairs = self._with_first_parents(shas)
 
         files = {}
-        for pair in pairs:
-            if pair in changed:
-                files[pair.commit] = frozenset(change.path for change in changed[pair])
+        for pair, changed in changes(self.repository, pairs).items():
+            files[pair.commit] = frozenset(change.path for change in changed)
         return files
+
+    def _with_first_parents(self, shas: Iterable[str]) -> list[CommitPair]:
+        """Return commits, each paired with its first parent, without those git cannot read."""
+        commits = self._commits(dict.fromkeys(shas)).values()
+        return [
+            CommitPair.with_first_parent(commit.sha, commit.parents)
+            for commit in commits
+        ]
 
     def trunk_paths_since(self, time: int) -> TrunkPaths:
         """Return the paths that the trunk has, or changed from a second since 1970 on."""
