@@ -37,10 +37,9 @@ from .claude_lines import (
     repeated_line,
     response_of,
     still_runs,
-    text_of,
 )
 from .event_reader import lines_in
-from .fields import items_in, member, text_in, value_in, value_of
+from .fields import items_in, member, text_in, value_in
 from .harness import FileNames, Harness, Home, Hook
 from .json_reader import NO_TIME
 from .tool_calls import ToolNames, ToolReader, names
@@ -213,7 +212,7 @@ class ClaudeReader(ToolReader):
 
     def _take_call(self, item: ClaudeItem) -> None:
         """Take a call of a tool. A call of ``Read`` names the file that its result will show."""
-        given = value_of(item.input)
+        given = item.input
         if item.name != "Read":
             if item.name in self.tools.shells or item.name in self.tools.edits:
                 given = {name: member(given, name) for name in _ARGUMENTS}
@@ -227,22 +226,22 @@ class ClaudeReader(ToolReader):
 
     def _take_result(self, item: ClaudeItem) -> None:
         """Take the result of a call, which may be that the user or a rule refused it."""
-        text = partial(text_of, item.content)
+        text = text_in(item.content)
         failed = item.is_error is True
-        if failed and text().startswith(REFUSED):
-            reason = "".join(REASON.split(text(), 1)[1:])
-            if reason or not text().startswith(DENIED):
+        if failed and text.startswith(REFUSED):
+            reason = "".join(REASON.split(text, 1)[1:])
+            if reason or not text.startswith(DENIED):
                 self.refused(item.tool_use_id, reason)
             else:  # a rule refused it to a sub-agent
                 self.refused_calls.add(key_of(item.tool_use_id or ""))
             return
 
         path = self._files_of_reads.pop(item.tool_use_id or "", "")
-        if path and item.content is not UNSET:
-            self.files.showed(path, partial(text_of, item.content.copy()))
+        if path and item.content is not None:
+            self.files.showed(path, lambda: text)
 
-        ended = None if still_runs(item) else failed
-        self.note_result(item.tool_use_id, ended, text)
+        ended = None if still_runs(text) else failed
+        self.note_result(item.tool_use_id, ended, lambda: text)
         self.count_result(item.tool_use_id, failed)
 
     def id_of(self, call: object) -> str:

@@ -19,13 +19,14 @@ from .fields import Count, RawField, count_in, special_service, text_in, value_o
 from .json_reader import MODEL_LIMIT
 
 _RUNS_IN_BACKGROUND = re.compile(
-    rb'(?:"|\\n)Command (?:running in background|was manually backgrounded'
-    rb'|[^"\\]{1,80} moved to (?:the )?background)[^"\\]{1,20}ID: '
+    r"^Command (?:running in background|was manually backgrounded"
+    r'|[^"\\\n]{1,80} moved to (?:the )?background)[^"\\\n]{1,20}ID: ',
+    re.MULTILINE,
 )
 """What the result of a command that has not ended yet says, after what was printed so far."""
 
 _NOTICE_LIMIT = 1000
-"""How many bytes at the end of a result are looked at for that."""
+"""How many characters at the end of a result are looked at for that."""
 
 
 class ClaudeUsage(msgspec.Struct, gc=False):
@@ -55,11 +56,11 @@ class ClaudeItem(msgspec.Struct, gc=False):
     type: str | None = None
     id: str | None = None
     name: str | None = None
-    input: RawField = UNSET
+    input: Any = None
     tool_use_id: str | None = None
     is_error: bool | None = None
     text: Any = None
-    content: RawField = UNSET
+    content: Any = None
 
 
 class ClaudeMessage(msgspec.Struct, gc=False):
@@ -220,14 +221,7 @@ def _tokens_of(usage: ClaudeUsage) -> TokensUsed:
     )
 
 
-def still_runs(item: ClaudeItem) -> bool:
+def still_runs(printed: str) -> bool:
     """Return whether a result says that its command goes on in the background."""
-    if item.content is UNSET:
-        return False
-    end = memoryview(item.content)[-_NOTICE_LIMIT:]
-    return _RUNS_IN_BACKGROUND.search(end) is not None
-
-
-def text_of(content: RawField) -> str:
-    """Return the text that the content of a result is, or the texts of its items, or ""."""
-    return text_in(value_of(content))
+    start = max(0, len(printed) - _NOTICE_LIMIT)
+    return _RUNS_IN_BACKGROUND.search(printed, start) is not None

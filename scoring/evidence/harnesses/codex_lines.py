@@ -15,10 +15,9 @@ from .fields import (
     json_in,
     member,
     text_in,
-    value_of,
 )
 
-_REFUSALS = (b'"exec command rejected by user"', b'"patch rejected by user"')
+_REFUSALS = ("exec command rejected by user", "patch rejected by user")
 """The outputs of calls that the user refused."""
 
 _NOT_RUN = (
@@ -92,7 +91,7 @@ class CodexPayload(msgspec.Struct, gc=False):
     info: RawField = UNSET
     arguments: Any = None
     input: Any = None
-    output: RawField = UNSET
+    output: Any = None
     action: Any = None
     execution: Any = None
     status: Any = None
@@ -142,12 +141,12 @@ class CodexOutput(NamedTuple):
 
 def was_refused(payload: CodexPayload) -> bool:
     """Return whether a result says that the user refused the call."""
-    return payload.output is not UNSET and bytes(payload.output) in _REFUSALS
+    return payload.output in _REFUSALS
 
 
 def output_of(payload: CodexPayload) -> CodexOutput:
     """Return the output of a call, from a result that is JSON, has a header, or is plain text."""
-    text = _text_of(payload)
+    text = text_in(payload.output)
     if text.startswith("{"):
         printed = member(json_in(text), "output")
         if isinstance(printed, str):
@@ -163,10 +162,6 @@ def output_of(payload: CodexPayload) -> CodexOutput:
     return CodexOutput("", text)
 
 
-def _text_of(payload: CodexPayload) -> str:
-    return text_in(value_of(payload.output))
-
-
 def _output_failed(payload: CodexPayload) -> bool | None:
     """Return whether an output says that its call failed, or None where it does not say.
 
@@ -175,7 +170,7 @@ def _output_failed(payload: CodexPayload) -> bool | None:
     - it is a JSON object with an exit code;
     - its header, before ``Output:``, has a status.
     """
-    text = _text_of(payload)
+    text = text_in(payload.output)
     if text.startswith(_NOT_RUN):
         return True
     if text.startswith("{"):
