@@ -38,7 +38,6 @@ from .codex_sessions import (
 )
 from .fields import (
     BROKEN,
-    decoded,
     items_in,
     member,
     special_service,
@@ -59,8 +58,6 @@ _STARTER_IN_SOURCE = "subagent.thread_spawn.parent_thread_id"
 _UUID7 = re.compile(
     r"([0-9a-fA-F]{8})-([0-9a-fA-F]{4})-7[0-9a-fA-F]{3}-[0-9a-fA-F]{4}-[0-9a-fA-F]{12}"
 )
-
-_info_decoder = msgspec.json.Decoder(CodexInfo | None)
 
 
 class CodexReader(CodexCalls):
@@ -132,8 +129,8 @@ class CodexReader(CodexCalls):
         """
         kind = payload.type
         if kind == "token_count":
-            if payload.info is not UNSET:
-                self._take_token_count(decoded(_info_decoder, payload.info))
+            if payload.info is not None:
+                self._take_token_count(msgspec.convert(payload.info, CodexInfo))
         elif kind in RESULTS:
             self.take_result(payload, RESULTS[kind](payload))
         elif kind == "exec_command_end":
@@ -228,10 +225,8 @@ class CodexReader(CodexCalls):
         if isinstance(tier, str):
             self._service = special_service(tier)
 
-    def _take_token_count(self, info: CodexInfo | None) -> None:
+    def _take_token_count(self, info: CodexInfo) -> None:
         """Take a count of tokens. One that states none, as of rate limits alone, is left out."""
-        if not info:
-            return
         totals = _numbers_of(info.total_token_usage)
         last = _numbers_of(info.last_token_usage)
         if not (totals or last):  # an event about rate limits alone

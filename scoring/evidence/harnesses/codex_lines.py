@@ -9,7 +9,6 @@ from msgspec import UNSET, UnsetType
 
 from .fields import (
     Count,
-    RawField,
     failure_in,
     is_failure,
     json_in,
@@ -77,10 +76,7 @@ class CodexInfo(msgspec.Struct, gc=False):
 
 
 class CodexPayload(msgspec.Struct, gc=False):
-    """A payload of any kind, which has few of these fields.
-
-    A raw field may be long and is not always needed. It is decoded where it is.
-    """
+    """A payload of any kind, which has few of these fields."""
 
     type: str | None = None
     call_id: str | None = None
@@ -88,7 +84,7 @@ class CodexPayload(msgspec.Struct, gc=False):
     message: Any = None
     exit_code: Any = None
     aggregated_output: Any = None
-    info: RawField = UNSET
+    info: Any = None
     arguments: Any = None
     input: Any = None
     output: Any = None
