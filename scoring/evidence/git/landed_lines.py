@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from msgspec.structs import replace
 
-from .changes import CommitPair, changes
+from .changes import CommitPair
 from .commit_names import MessageNames, without_number
 from .facts import (
     LATER_ANCESTOR,
@@ -315,24 +315,6 @@ class AttributedLandings(Landings):
             return self._changed_before(sha, before.commit)
         share = counted.by_commit[before.commit] if before.commit else counted.present
         return share * 2 >= counted.lines > 0
-
-    def _changed_before(self, sha: str, landed: str | None) -> bool:
-        """Return whether the trunk changed all files of a commit before a later commit landed.
-
-        Args:
-            sha: the commit.
-            landed: the trunk commit that brought the later commit. What it changes itself does not
-                count. Without one the answer is False.
-        """
-        bases = self._graph.merge_bases(sha)
-        parents = self._graph.parents.get(landed or "", ())
-        if not bases or not parents:
-            return False
-        on_trunk = CommitPair(parents[0], bases[0])
-        changed = changes(self._repository, [on_trunk]).get(on_trunk, ())
-        paths = {change.path for change in changed}
-        own_changes = self._changes[self._graph.pair(sha)]
-        return paths.issuperset(change.path for change in own_changes)
 
     def _in_one(
         self, sha: str, counted: CountedLines, candidates: Iterable[_Candidate]
