@@ -23,7 +23,7 @@ from scoring.evidence.transcripts.facts import (
     TranscriptPlaces,
     TranscriptSurvey,
 )
-from scoring.evidence.transcripts.tally import Tallies, Tally
+from scoring.evidence.transcripts.tally import Tally, facts_at
 from scoring.evidence.transcripts.transcript_events import TranscriptEvents
 
 NS = 1_000_000_000
@@ -207,23 +207,23 @@ def facts_in(scan: Scan, windows: Sequence[IterationWindow]) -> list[TranscriptF
         counted.append((file.harness, file.events, times))
     slices = TimeSlices(windows)
     tallies = tallies_of(counted, slices)
-    return [tallies.facts(slices.within(window)) for window in windows]
+    return [facts_at(tallies, slices.within(window)) for window in windows]
 
 
 def tallies_of(
     files: Sequence[tuple[CountedHarness, TranscriptEvents, Mapping[int, int]]],
     slices: TimeSlices,
-) -> Tallies:
+) -> dict[str, Tally]:
     """Count files, each with its events and the times of the lines that count."""
-    tallies = Tallies({})
+    tallies: dict[str, Tally] = {}
     for harness, _, _ in files:
-        tallies.of[harness.name] = _TallyOfVerdicts(harness.input_holds_cached)
+        tallies[harness.name] = _TallyOfVerdicts(harness.input_holds_cached)
 
     for number, (harness, events, times) in enumerate(files):
         places = {line: slices.at(time) for line, time in times.items()}
         clock = LineClock(places, times)
-        harness.count(tallies.of[harness.name], number, events, clock)
-    for tally in tallies.of.values():
+        harness.count(tallies[harness.name], number, events, clock)
+    for tally in tallies.values():
         tally.finish()
     return tallies
 

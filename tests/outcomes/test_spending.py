@@ -33,7 +33,7 @@ from scoring.evidence.transcripts.facts import (
     TranscriptFacts,
 )
 from scoring.evidence.transcripts.observed_facts import Observed
-from scoring.evidence.transcripts.tally import Tallies
+from scoring.evidence.transcripts.tally import Tally, facts_at
 from scoring.log.model import AgentInfo, IterationRecord, TokenUsage
 from scoring.outcomes import prices
 from scoring.outcomes.prices import price
@@ -163,8 +163,7 @@ class TestTokensByModel:
             {"sessionId": "s", "projectHash": "h", "messages": messages}
         )
         reader.line(0, session)
-        tallies = Tallies({"gemini": True})
-        tally = tallies.of["gemini"]
+        tally = Tally(input_holds_cached=True)
         events = reader.events()
         times = {line.number: line.time for line in events.lines}
         clock = LineClock(times, times)
@@ -174,7 +173,7 @@ class TestTokensByModel:
             Spent("gemini-2.5-pro", 0, 1, 40, 7, 60, 0),
             Spent("", 0, 1, 40, 7, 60, 0),
         )
-        assert without_times(tallies.facts().spent) == (unnamed, named)
+        assert without_times(facts_at({"gemini": tally}).spent) == (unnamed, named)
 
     def test_by_the_size_of_the_prompt(self, tmp_path: Path) -> None:
         sizes = [10, 200_000, 200_001, 600_000]

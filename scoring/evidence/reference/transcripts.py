@@ -35,7 +35,7 @@ from scoring.evidence.transcripts.facts import (
     TranscriptFacts,
     timestamp_ns,
 )
-from scoring.evidence.transcripts.tally import Tallies, Tally
+from scoring.evidence.transcripts.tally import Tally, facts_at
 from scoring.evidence.transcripts.transcript_events import LineSpan, TranscriptEvents
 from scoring.evidence.transcripts.transcript_files import Discovery, TranscriptFile
 from scoring.files import reason
@@ -333,16 +333,18 @@ class ReferenceScan(Scan):
         """Read everything, and return what is in each window, in turn. Call it once."""
         self.start()
         slices = TimeSlices(windows)
-        tallies = Tallies({Reference.name: Reference.input_holds_cached})
+        tally = Tally()
         for number, (transcript, events_by_harness) in enumerate(self._read()):
             for events in events_by_harness.values():
-                _count(tallies.of[Reference.name], number, events, slices)
+                _count(tally, number, events, slices)
             self._files.append(
                 file_found(transcript.path, events_by_harness.items(), "")
             )
 
-        self._counted = tallies.facts().harnesses
-        return [tallies.facts(slices.within(window)) for window in windows]
+        return [
+            facts_at({Reference.name: tally}, slices.within(window))
+            for window in windows
+        ]
 
 
 class TimeSlices:

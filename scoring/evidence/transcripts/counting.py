@@ -23,7 +23,7 @@ from .events import (
 )
 from .facts import HarnessFacts, TranscriptFacts
 from .streams import File
-from .tally import Tallies
+from .tally import Tally, facts_at
 from .transcript_events import TranscriptEvents
 
 _LastLines: TypeAlias = Mapping[str, Mapping[tuple[int, int], tuple[int, int]]]
@@ -69,8 +69,9 @@ def count_lines(
         What is in each group, in the order of the groups; and what is in all lines, also those of
         no part, by harness.
     """
-    harnesses = {file.harness.name: file.harness.input_holds_cached for file in files}
-    tallies = Tallies(harnesses)
+    tallies = {
+        file.harness.name: Tally(file.harness.input_holds_cached) for file in files
+    }
     last_lines = _last_lines(files) if at_last_line else {}
 
     # What a file shares with no other need not wait for the others, so it is counted at once.
@@ -88,7 +89,7 @@ def count_lines(
             times[line] = time
 
         harness = file.harness
-        tally = tallies.of[harness.name]
+        tally = tallies[harness.name]
         clock = LineClock(places, times, last_lines.get(harness.name, {}))
         harness.count(tally, number, with_stated_totals(file.events, places), clock)
         if file in alone:
@@ -96,11 +97,11 @@ def count_lines(
         if not keep:
             del file.events
 
-    for tally in tallies.of.values():
+    for tally in tallies.values():
         tally.finish()
 
-    counted = [tallies.facts(group) for group in groups]
-    return counted, tallies.facts().harnesses
+    counted = [facts_at(tallies, group) for group in groups]
+    return counted, facts_at(tallies).harnesses
 
 
 def files_about(files: Sequence[File], wanted: set[int]) -> list[File]:

@@ -1,7 +1,7 @@
 """Sums up what transcripts show, each event once, by the places where events count.
 
 A place is a number: of a part of a session, or of a slice of time. A :class:`Tally` has the sums of
-one harness at each place; :class:`Tallies` adds those of all harnesses up over some places.
+one harness at each place; :func:`facts_at` adds those of all harnesses up over some places.
 """
 
 from bisect import bisect_left
@@ -320,58 +320,49 @@ class Tally:
         return total
 
 
-class Tallies:
-    """The sums of all harnesses.
+def facts_at(
+    tallies: Mapping[str, Tally], places: Iterable[int] | None = None
+) -> TranscriptFacts:
+    """Return what is at some places, in order of the names of harnesses.
 
     Args:
-        harnesses: the names of the harnesses, each with whether the input that it states includes
-            what was read from the cache.
-
-    Attributes:
-        of: the tally of each harness, by its name.
+        tallies: the tally of each harness, by its name.
+        places: the places; None: all.
     """
+    total = _Sums()
+    harnesses = []
+    for name in sorted(tallies):
+        part = tallies[name].total(places)
+        total.add(part)
+        if name and (part.flags or any(part.counts.values())):
+            sessions = {session for _, session in part.files} - {""}
+            files = {file for file, _ in part.files}
+            facts = HarnessFacts(
+                name,
+                sessions=len(sessions),
+                files=len(files),
+                flags=part.flags,
+                **part.counts,
+            )
+            harnesses.append(facts)
 
-    def __init__(self, harnesses: Mapping[str, bool]) -> None:
-        self.of = {
-            name: Tally(holds_cached) for name, holds_cached in harnesses.items()
-        }
-
-    def facts(self, places: Iterable[int] | None = None) -> TranscriptFacts:
-        """Return what is at some places together; None: at all. Harnesses are in order of names."""
-        total = _Sums()
-        harnesses = []
-        for name in sorted(self.of):
-            part = self.of[name].total(places)
-            total.add(part)
-            if name and (part.flags or any(part.counts.values())):
-                sessions = {session for _, session in part.files} - {""}
-                files = {file for file, _ in part.files}
-                facts = HarnessFacts(
-                    name,
-                    sessions=len(sessions),
-                    files=len(files),
-                    flags=part.flags,
-                    **part.counts,
-                )
-                harnesses.append(facts)
-
-        spent = []
-        for charged, counts in total.spent.items():
-            spending: Any = {name: min(count, NS_MAX) for name, count in counts.items()}
-            spent.append(charged._replace(**spending))
-        totals = Counter({name: wrap64(count) for name, count in total.counts.items()})
-        return TranscriptFacts(
-            turns=totals["turns"],
-            input_tokens=totals["input_tokens"],
-            output_tokens=totals["output_tokens"],
-            cache_reads=totals["cache_read_tokens"],
-            cache_creations=totals["cache_creation_tokens"],
-            tool_calls=totals["tool_calls"],
-            tool_errors=totals["tool_errors"],
-            flags=total.flags,
-            harnesses=tuple(harnesses),
-            spent=tuple(sorted(spent)),
-            began=total.began if total.flags & COVERED else None,
-            ended=total.ended if total.flags & COVERED else None,
-            unmeasured=totals["unmeasured"],
-        )
+    spent = []
+    for charged, counts in total.spent.items():
+        spending: Any = {name: min(count, NS_MAX) for name, count in counts.items()}
+        spent.append(charged._replace(**spending))
+    totals = Counter({name: wrap64(count) for name, count in total.counts.items()})
+    return TranscriptFacts(
+        turns=totals["turns"],
+        input_tokens=totals["input_tokens"],
+        output_tokens=totals["output_tokens"],
+        cache_reads=totals["cache_read_tokens"],
+        cache_creations=totals["cache_creation_tokens"],
+        tool_calls=totals["tool_calls"],
+        tool_errors=totals["tool_errors"],
+        flags=total.flags,
+        harnesses=tuple(harnesses),
+        spent=tuple(sorted(spent)),
+        began=total.began if total.flags & COVERED else None,
+        ended=total.ended if total.flags & COVERED else None,
+        unmeasured=totals["unmeasured"],
+    )

@@ -6,7 +6,7 @@ Unknown keys are ignored.
 import json
 import math
 from pathlib import Path
-from typing import Annotated, Any, Literal, NamedTuple, TypeVar
+from typing import Annotated, Any, NamedTuple, TypeVar
 
 import pydantic
 from pydantic import BaseModel, Field
@@ -16,7 +16,6 @@ from scoring.frozen import PlainData
 from scoring.meters.plaindata import (
     checked,
     decode,
-    is_object,
     json_schema,
     raised_as,
     read_given,
@@ -133,12 +132,6 @@ class Transcript(_Head):
         Field(min_length=1),
         pydantic.AfterValidator(_sorted_by_number),
     ]
-
-
-class HeaderLine(_Head):
-    """The line of a transcript in JSONL that says what it is about."""
-
-    type: Literal["transcript_header"]
 
 
 def transcript_schema() -> PlainData:
@@ -293,7 +286,7 @@ def _parse_lines(text: str, source: str) -> tuple[PlainData, list[_RoundItem]]:
         if kind == ROUND:
             items.append(_RoundItem(position, position, value))
         elif kind == HEADER:
-            checked_part(HeaderLine, value, source, position)
+            checked_part(_Head, value, source, position)
             head = head or value
         elif kind is None and ("outputs" in value or "rounds" in value):
             raise TranscriptError(
@@ -307,15 +300,13 @@ def _is_lines(text: str, source: str) -> bool:
     """Return whether text is JSONL.
 
     That is so where the first value is an object, and has a type and no rounds, or another value
-    follows. Where the first value is broken, it is JSONL by the name of the source, or where the
-    first of several lines alone is an object.
+    follows. Where the first value is broken, the name of the source says it.
     """
     start = len(text) - len(text.lstrip())
     try:
         first, end = json.JSONDecoder().raw_decode(text, start)
     except (ValueError, RecursionError):
-        line, newline, _ = text[start:].partition("\n")
-        return source.endswith(_LINES_SUFFIXES) or bool(newline and is_object(line))
+        return source.endswith(_LINES_SUFFIXES)
 
     if not isinstance(first, dict):
         return False

@@ -52,6 +52,7 @@ from scoring.evidence.transcripts.facts import (
     TranscriptPlaces,
     TranscriptSurvey,
 )
+from scoring.evidence.transcripts.tally import facts_at
 from scoring.evidence.transcripts.transcript_events import LineSpan, TranscriptEvents
 from scoring.evidence.transcripts.transcript_files import Discovery
 
@@ -102,8 +103,8 @@ class ReadingScan(AttributedScan):
                 counted.append((harnesses[harness], events, times))
         slices = TimeSlices(windows)
         tallies = tallies_of(counted, slices)
-        self._counted = tallies.facts().harnesses
-        return [tallies.facts(slices.within(window)) for window in windows]
+        self._counted = facts_at(tallies).harnesses
+        return [facts_at(tallies, slices.within(window)) for window in windows]
 
 
 NOWHERE = TranscriptPlaces(Path("/nowhere"))
