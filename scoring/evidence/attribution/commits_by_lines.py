@@ -379,8 +379,8 @@ def _files_by_name(
 
     files_of: dict[str, list[WrittenFile]] = {}
     for file in dict.fromkeys(files):
-        for possible in possible_names(file):
-            for name in names_of.get(possible, ()):
+        for possible in possible_names(file, names_of):
+            for name in names_of[possible]:
                 files_of.setdefault(name, []).append(file)
     return files_of
 

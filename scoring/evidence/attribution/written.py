@@ -4,7 +4,14 @@ import posixpath
 import re
 from array import array
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import (
+    Callable,
+    Collection,
+    Container,
+    Iterable,
+    Mapping,
+    Sequence,
+)
 from dataclasses import dataclass, field
 from itertools import chain
 from operator import attrgetter
@@ -179,14 +186,12 @@ def _by_file(
         written: what was written, in one or more parts, which are joined.
         tops: the tops of work trees. A path below one of them has its name from there first.
     """
-    longest = max(map(len, names), default=0)
     beginnings = sorted((f"{composed(top)}/" for top in tops), key=len, reverse=True)
 
     lines_of: dict[str, array[int]] = {}
     for lines_written in written:
         for file, lines in lines_written.items():
-            written_file = WrittenFile(composed(file.folder), composed(file.path))
-            whole = written_file.whole_path
+            whole = composed(file.whole_path)
             below = [
                 whole[len(beginning) :]
                 for beginning in beginnings
@@ -194,23 +199,10 @@ def _by_file(
             ]
             fitting = [name for name in below if name in names]
             if not fitting:
-                possible = [written_file.path, *_tails(whole, longest)]
-                fitting = [
-                    name
-                    for name in sorted(possible, key=len, reverse=True)
-                    if name in names and _is_file(name, written_file)
-                ]
+                fitting = possible_names(file, names)
             if fitting:
                 lines_of.setdefault(names[fitting[0]], array("q")).extend(lines)
     return lines_of
-
-
-def _tails(path: str, longest: int) -> Iterator[str]:
-    """Yield what is after each slash of a path, where it has at most a number of characters."""
-    start = path.find("/", max(0, len(path) - longest - 1)) + 1
-    while start:
-        yield path[start:]
-        start = path.find("/", start) + 1
 
 
 def _is_file(name: str, written_file: WrittenFile) -> bool:
@@ -230,13 +222,20 @@ def _is_file(name: str, written_file: WrittenFile) -> bool:
     )
 
 
-def possible_names(file: WrittenFile) -> set[str]:
-    """Return the names, in composed form, that a written file may have in a repository."""
+def possible_names(file: WrittenFile, names: Container[str]) -> list[str]:
+    """Return which of some names a written file may have in a repository, the longest first.
+
+    All of them are in composed form.
+    """
     written_file = WrittenFile(composed(file.folder), composed(file.path))
-    names = {written_file.path}
     whole = written_file.whole_path
-    names.update(_tails(whole, len(whole)))
-    return {name for name in names if _is_file(name, written_file)}
+    possible = {written_file.path}
+    possible.update(whole[slash.end() :] for slash in re.finditer("/", whole))
+
+    fitting = [
+        name for name in possible if name in names and _is_file(name, written_file)
+    ]
+    return sorted(fitting, key=len, reverse=True)
 
 
 class Written(NamedTuple):
