@@ -12,7 +12,7 @@ A spec (:data:`Spec`) is a function that decodes a value over what its place hol
 
 import json
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any, TypeAlias
 
 from scoring.text import INT_MAX, INT_MIN, fold
@@ -27,6 +27,8 @@ _STRUCTURE = re.compile(r'"(?:[^"\\]++|\\.)*+(?:"|\\?\Z)|[\[\]{}]', re.DOTALL)
 """Matches a bracket or a text. Brackets in a text mean nothing. A text may lack its end."""
 
 _LONGEST_INTEGER = 24  # characters
+
+_MOST_KEYS = 1000  # that are held of a kind of object
 
 
 class WrongTypeError(Exception):
@@ -150,6 +152,19 @@ def any_value(value: Any, _earlier: Any) -> Any:
 # Specs of objects and lists.
 
 
+class _FieldByKey(dict[str, str | None]):
+    """By key, the name of the field that it is in any case of letters, or None for no field."""
+
+    def __init__(self, names: Iterable[str]) -> None:
+        self._names = {fold(name): name for name in names}
+
+    def __missing__(self, key: str) -> str | None:
+        name = self._names.get(fold(key))
+        if len(self) < _MOST_KEYS:
+            self[key] = name
+        return name
+
+
 def object_of(**specs: Spec) -> Spec:
     """Return the spec of an object that always exists, as a dictionary of the fields it has.
 
@@ -158,7 +173,7 @@ def object_of(**specs: Spec) -> Spec:
     Args:
         specs: the spec of each field, by its key, which is matched without regard to case.
     """
-    fields = {fold(name): name for name in specs}
+    fields = _FieldByKey(specs)
 
     def decode(value: Any, earlier: Any) -> Any:
         if value is None:
@@ -170,7 +185,7 @@ def object_of(**specs: Spec) -> Spec:
         decoded = dict(earlier or {})
         has_wrong_type = False
         for key, item in value:
-            name = fields.get(fold(key))
+            name = fields[key]
             if name is None:
                 continue
             try:

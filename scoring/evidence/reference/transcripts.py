@@ -83,24 +83,24 @@ class LineContent(Event):
 
 _LINE = object_of(type=text, timestamp=text, payload=any_value)
 
+_USAGE = optional_object(**dict.fromkeys(_CLAUDE_COUNTS, whole_number))
+
 _CLAUDE_LINE = object_of(
     message=optional_object(
         role=text,
-        usage=optional_object(**dict.fromkeys(_CLAUDE_COUNTS, whole_number)),
+        usage=_USAGE,
         content=list_of(object_of(type=text, is_error=optional_flag)),
     )
 )
 
-_CODEX_LINE = object_of(
-    payload=object_of(
-        type=text,
-        info=optional_object(
-            last_token_usage=optional_object(
-                **dict.fromkeys(_CODEX_COUNTS, whole_number)
-            )
-        ),
-    )
+_PAYLOAD = object_of(
+    type=text,
+    info=optional_object(
+        last_token_usage=optional_object(**dict.fromkeys(_CODEX_COUNTS, whole_number))
+    ),
 )
+
+_CODEX_LINE = object_of(payload=_PAYLOAD)
 
 _OBJECTIVE_LINE = object_of(
     timestamp=text,
@@ -109,18 +109,50 @@ _OBJECTIVE_LINE = object_of(
     ),
 )
 
+_LINE_OF_BOTH_READINGS = object_of(
+    type=text,
+    timestamp=text,
+    payload=_PAYLOAD,
+    message=optional_object(
+        role=text,
+        usage=_USAGE,
+        content=list_of(
+            object_of(type=text, is_error=optional_flag, name=text, input=any_value)
+        ),
+    ),
+)
+
 
 def read_exactly(line: bytes) -> LineContent | None:
     """Return what a line contributes, or None when it contributes nothing.
 
     The reference reads each line twice: once for its tokens and results, and once for what its
-    calls show. A type that one reading does not expect costs that reading alone.
+    calls show. A type that one reading does not expect costs that reading alone. Where all types
+    are as expected, which is nearly always, both readings are of the same fields.
     """
     try:
         value = parse_json(line)
     except ValueError:
         return None
 
+    try:
+        fields = _LINE_OF_BOTH_READINGS(value, None)
+    except WrongTypeError:
+        return _read_apart(value)
+    time = timestamp_ns(fields.get("timestamp") or "")
+    if time is None:
+        return None
+
+    flags = _flags_shown(fields)
+    if "payload" in fields:
+        return _codex_content(time, fields, flags)
+    if fields.get("type") in ("assistant", "user"):
+        return _claude_content(time, fields, flags)
+    return LineContent(0, time, flags)
+
+
+def _read_apart(value: Any) -> LineContent | None:
+    """Return what a line contributes in which a field has a type that one reading rejects."""
     measured = _measured_content(value)
     shown = _shown_content(value)
     if not measured:
@@ -149,8 +181,8 @@ def _measured_content(value: Any) -> LineContent | None:
     return None
 
 
-def _claude_content(time: int, line: PlainData) -> LineContent:
-    """Return the tokens and the results of calls in a line of Claude Code."""
+def _claude_content(time: int, line: PlainData, flags: int = 0) -> LineContent:
+    """Return the tokens and the results of calls in a line of Claude Code, with its flags."""
     message = line.get("message") or {}
     items = message.get("content") or ()
     results = [item for item in items if item.get("type") == "tool_result"]
@@ -161,28 +193,26 @@ def _claude_content(time: int, line: PlainData) -> LineContent:
     if usage is not None:
         tokens = TokensUsed(*(usage.get(name) or 0 for name in _CLAUDE_COUNTS))
         turn = _turn(time, tokens)
-    return LineContent(
-        0, time, tool_calls=len(results), tool_errors=len(errors), turn=turn
-    )
+    return LineContent(0, time, flags, len(results), len(errors), turn)
 
 
-def _codex_content(time: int, line: PlainData) -> LineContent:
-    """Return the tokens in a line of Codex, as of the line's time, with 0 for its span.
+def _codex_content(time: int, line: PlainData, flags: int = 0) -> LineContent:
+    """Return the tokens in a line of Codex, as of the line's time, and its flags.
 
-    A line that states no count of tokens contributes its time alone. Tokens that the cache did not
-    give count as written to the cache, as the reference counts them.
+    The span is 0. A line that states no count of tokens contributes its time and flags alone.
+    Tokens that the cache did not give count as written to the cache, as the reference counts them.
     """
     payload = line.get("payload") or {}
     usage = (payload.get("info") or {}).get("last_token_usage")
     if payload.get("type") != "token_count" or usage is None:
-        return LineContent(0, time)
+        return LineContent(0, time, flags)
 
     prompt_tokens = usage.get("input_tokens") or 0
     cached = usage.get("cached_input_tokens") or 0
     created = max(wrap64(prompt_tokens - cached), 0)  # what was not cached
     output = usage.get("output_tokens") or 0
     tokens = TokensUsed(output, prompt_tokens, cached, created)
-    return LineContent(0, time, turn=_turn(time, tokens))
+    return LineContent(0, time, flags, turn=_turn(time, tokens))
 
 
 def _turn(time: int, tokens: TokensUsed) -> Response:
@@ -191,7 +221,7 @@ def _turn(time: int, tokens: TokensUsed) -> Response:
 
 
 def _shown_content(value: Any) -> LineContent | None:
-    """Return what the calls in a line show, as flags: COVERED in any case.
+    """Return what the calls in a line show, as flags.
 
     None for a line without a time, or with a field of the wrong type.
     """
@@ -201,9 +231,11 @@ def _shown_content(value: Any) -> LineContent | None:
         return None
 
     time = timestamp_ns(line.get("timestamp") or "")
-    if time is None:
-        return None
+    return None if time is None else LineContent(0, time, _flags_shown(line))
 
+
+def _flags_shown(line: PlainData) -> int:
+    """Return what the calls in a line show, as flags: COVERED in any case."""
     flags = COVERED
     for item in (line.get("message") or {}).get("content") or ():
         if item.get("type") != "tool_use":
@@ -216,7 +248,7 @@ def _shown_content(value: Any) -> LineContent | None:
                 flags |= TESTS
         elif tool == "Read" and reads_loop_state(_argument(arguments, "file_path")):
             flags |= LOOP_STATE
-    return LineContent(0, time, flags)
+    return flags
 
 
 def _argument(arguments: Any, name: str) -> str:
