@@ -13,6 +13,7 @@ from msgspec.structs import replace
 from .changes import CommitPair
 from .commit_names import MessageNames, without_number
 from .facts import (
+    ANCESTOR,
     LATER_ANCESTOR,
     LINES,
     LISTED,
@@ -59,7 +60,21 @@ class _Candidate(NamedTuple):
 
 
 class AttributedLandings(Landings):
-    """Decides by their lines whether commits landed that are not on the trunk as they were made."""
+    """Decides whether the commits of one log landed on one trunk, in the end by their lines."""
+
+    def of(self, sha: str) -> Landing:
+        """Return whether a commit has landed. :attr:`Landing.field` is left empty.
+
+        A commit off the trunk has to be one of ``iterations``.
+        """
+        if not self._tip:
+            return self._landing(sha, unknown=Unknown.NO_TRUNK)
+        if self._graph.on_trunk(sha):
+            merged_in = next(iter(self._graph.brought_by(sha)), None)
+            return self._landing(sha, ANCESTOR, commit=sha, merged_in=merged_in)
+        if self._trunk.shallow:
+            return self._landing(sha, unknown=Unknown.SHALLOW)
+        return self._off_trunk[sha]
 
     # The commits in question, and where their lines are
 
@@ -215,29 +230,15 @@ class AttributedLandings(Landings):
                 brought[self._graph.introduced[sha]].append(sha)
         return brought
 
-    # Times
-
-    def _written(self, sha: str) -> int:
-        """Return the earlier of author and committer time, in seconds since 1970.
-
-        That is when a commit was first made, before it was amended or picked. Without both it is 0.
-        """
-        commit = self._commits[sha]
-        times = [time for time in (commit.time, commit.authored) if time is not None]
-        return min(times, default=0)
-
     def _end(self, sha: str) -> int:
         """Return the last second since 1970 at which a trunk commit may have a commit's lines."""
         return (self._commits[sha].time or 0) + HORIZON
 
-    def _counts(self, sha: str, since: int, commit: str) -> bool:
-        """Return whether a trunk commit is from ``since`` or later, and ``sha`` lacks it."""
-        return self._time(commit) >= since and not self._graph.contains(sha, commit)
-
     # The decision
 
-    def _weigh(self) -> LandingBySha:
-        """Return the landing of each commit off the trunk, by its lines if it is in question."""
+    @cached_property
+    def _off_trunk(self) -> LandingBySha:
+        """The landing of each commit off the trunk, by its lines if it is in question."""
         weighed = dict(self._decided)
         for sha, before in self._asked.items():
             weighed[sha] = self._by_lines(sha, before)

@@ -10,7 +10,6 @@ from itertools import chain
 
 from .changes import ChangedFiles, CommitPair, changes
 from .facts import (
-    ANCESTOR,
     LATER_ANCESTOR,
     MERGE_GIT,
     MERGE_TREE,
@@ -31,7 +30,7 @@ from .isolated import (
     merged_trees,
     same_changes,
 )
-from .kept_landings import kept_by_own_change, kept_landings
+from .kept_landings import kept_by_own_change
 from .line_history import LineHistory
 from .starter import Git
 from .walk import Commit
@@ -43,7 +42,7 @@ _MOST_BASES = 4
 
 
 class Landings:
-    """Decides whether the commits of one log landed on one trunk.
+    """Finds the commits of one log that landed on one trunk, without counting their lines.
 
     A GitError says that git cannot read the repository, or that no temporary folder can be made.
     """
@@ -100,29 +99,18 @@ class Landings:
         """Return the committer time of a trunk commit in seconds since 1970, or 0 without one."""
         return self._walk[sha].time or 0
 
-    def of(self, sha: str) -> Landing:
-        """Return whether a commit has landed. :attr:`Landing.field` is left empty.
+    def _written(self, sha: str) -> int:
+        """Return the earlier of author and committer time, in seconds since 1970.
 
-        A commit off the trunk has to be one of ``iterations``.
+        That is when a commit was first made, before it was amended or picked. Without both it is 0.
         """
-        if not self._tip:
-            return self._landing(sha, unknown=Unknown.NO_TRUNK)
-        if self._graph.on_trunk(sha):
-            merged_in = next(iter(self._graph.brought_by(sha)), None)
-            return self._landing(sha, ANCESTOR, commit=sha, merged_in=merged_in)
-        if self._trunk.shallow:
-            return self._landing(sha, unknown=Unknown.SHALLOW)
-        return self._off_trunk[sha]
+        commit = self._commits[sha]
+        times = [time for time in (commit.time, commit.authored) if time is not None]
+        return min(times, default=0)
 
-    @cached_property
-    def _off_trunk(self) -> LandingBySha:
-        """The landing of each commit off the trunk, from the store while no branch changes."""
-        branches = (self._trunk, self._branches, self._repository.request_heads)
-        return kept_landings(self._history, branches, self._iterations, self._weigh)
-
-    def _weigh(self) -> LandingBySha:
-        """Return the landing of each commit off the trunk."""
-        return self._decided
+    def _counts(self, sha: str, since: int, commit: str) -> bool:
+        """Return whether a trunk commit is from ``since`` or later, and ``sha`` lacks it."""
+        return self._time(commit) >= since and not self._graph.contains(sha, commit)
 
     @cached_property
     def _decided(self) -> LandingBySha:

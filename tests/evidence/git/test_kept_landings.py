@@ -1,4 +1,4 @@
-"""Where commits landed is kept while no branch changes, and asked again where one does."""
+"""Of which commits the trunk has the change is kept, and asked again where the trunk moves."""
 
 from pathlib import Path
 
@@ -8,8 +8,7 @@ from helpers.landings import record, started
 from helpers.repos import Repo
 
 from scoring.evidence.git.authorship import AttributedHistory
-from scoring.evidence.git.facts import Landing, LandingBySha
-from scoring.evidence.git.landed_lines import AttributedLandings
+from scoring.evidence.git.facts import Landing
 
 OLD = "".join(f"line {n}\n" for n in range(20))
 
@@ -52,27 +51,6 @@ def test_what_changes_with_the_trunk_is_asked_again(repo: Repo, tmp_path: Path) 
     landed = repo.commit({"work.txt": OLD.replace("line", "word")}, "add the words")
     landings, _ = ask(repo, tmp_path / "cache", sha)
     assert {landing.commit for landing in landings} == {landed}
-
-
-def test_what_changes_with_another_branch_is_asked_again(
-    repo: Repo, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    sha = repo.git("rev-parse", "work").strip()
-    ask(repo, tmp_path / "cache", sha)
-
-    weighed: list[AttributedLandings] = []
-    weigh = AttributedLandings._weigh
-
-    def noting(landings: AttributedLandings) -> LandingBySha:
-        weighed.append(landings)
-        return weigh(landings)
-
-    monkeypatch.setattr(AttributedLandings, "_weigh", noting)
-    ask(repo, tmp_path / "cache", sha)
-    assert not weighed
-    repo.git("branch", "other", "work")
-    ask(repo, tmp_path / "cache", sha)
-    assert weighed
 
 
 def test_a_merge_is_not_tried_again_after_another_branch_moved(
