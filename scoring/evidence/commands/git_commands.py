@@ -65,9 +65,6 @@ _OTHER_TOOLS = {
 }
 """By program other than git, the subcommands that make commits of git."""
 
-MAY_COMMIT = re.compile(r"\b(?:git|jj|gt|sl|but)\b")
-"""Finds a word without which a command line makes no commit."""
-
 _CONTINUE_A_REVERT = frozenset({"--abort", "--continue", "--quit", "--skip"})
 _RESTORE_VALUED_OPTIONS = frozenset(
     {"-s", "--source", "--pathspec-from-file", "--conflict"}

@@ -241,7 +241,7 @@ class ClaudeReader(ToolReader):
             self.files.showed(path, lambda: text)
 
         ended = None if still_runs(text) else failed
-        self.note_result(item.tool_use_id, ended, lambda: text)
+        self.note_result(item.tool_use_id, ended, text)
         self.count_result(item.tool_use_id, failed)
 
     def id_of(self, call: object) -> str:

@@ -5,7 +5,6 @@
 
 import re
 from collections.abc import Iterator, Mapping
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -156,7 +155,7 @@ class ClineReader(ToolReader):
         # Each command has a result.
         self.result(call, is_error or failures[:1] == [True], printed)
         for number in range(1, len(done)):
-            output = partial(_printed, done[number])
+            output = _printed(done[number])
             self.note_result(f"{text_in(call)} {number}", failures[number], output)
 
 

@@ -259,7 +259,7 @@ class CodexReader(CodexCalls):
                 failed = status == "failed"
                 self.count_result(call, failed)
                 if failed and kind == "FileChange":
-                    self.note_result(call, True, str)
+                    self.note_result(call, True, "")
 
     def events(self) -> TranscriptEvents:
         """Return the events that were read, with responses made of the counts of tokens."""

@@ -172,17 +172,14 @@ class CodexCalls(EventReader):
             return
 
         if starting_call != call:
-            self.note_result(call, failed, str)
-        running = _what_runs(output_of(payload).header) if failed is None else ""
+            self.note_result(call, failed, "")
+        output = output_of(payload)
+        running = _what_runs(output.header) if failed is None else ""
         if running:
-            self._goes_on(running, starting_call, output_of(payload).printed)
+            self._goes_on(running, starting_call, output.printed)
         else:
             earlier_output = self._printed.pop(starting_call or "", "")
-            self.note_result(
-                starting_call,
-                failed,
-                lambda: earlier_output + output_of(payload).printed,
-            )
+            self.note_result(starting_call, failed, earlier_output + output.printed)
 
     def _take_program_result(
         self, payload: CodexPayload, call: str | None, failed: bool | None
@@ -201,7 +198,7 @@ class CodexCalls(EventReader):
             running = running or f"process {output.process}"
 
         if payload.call_id != call:
-            self.note_result(payload.call_id, failed, str)
+            self.note_result(payload.call_id, failed, "")
             if payload.call_id in self._programs:
                 self.count_result(payload.call_id, failed=failed is True)
         if running:
@@ -217,7 +214,7 @@ class CodexCalls(EventReader):
         if failed is not None:
             self.count_result(call, failed or ended is True)
         earlier_output = self._printed.pop(call or "", "")
-        self.note_result(call, ended, lambda: earlier_output + output.printed)
+        self.note_result(call, ended, earlier_output + output.printed)
 
     def _goes_on(self, running: str, call: str | None, printed: str) -> None:
         """Note that what a call started still runs.
@@ -243,7 +240,7 @@ class CodexCalls(EventReader):
 
         self.count_result(call, failed)
         if not self.commits(call):
-            self.note_result(call, failed, lambda: printed)
+            self.note_result(call, failed, printed)
 
 
 def _what_runs(header: str) -> str:

@@ -53,8 +53,7 @@ class ObservedRuns:
             text: the text of the commands.
         """
         opened.run = self._tools.run_of(commands, text, stashed=self._is_stashed)
-        if "stash" in text:
-            opened.leaves_stash = leaves_stash(commands)
+        opened.leaves_stash = leaves_stash(commands)
 
     def note_result(
         self, opened: OpenCall, ended_at: EventPlace, text: str, failed: bool | None
@@ -149,19 +148,12 @@ class ObservedCommits:
         self._last_quiet: int | None = None
         self._is_undone = False  # whether an earlier call took the last commit back
 
-    def note_command(self, opened: OpenCall, commands: Commands, text: str) -> None:
-        """Note in a call what its commands do to commits.
-
-        Args:
-            opened: the call.
-            commands: its commands.
-            text: the text of the commands.
-        """
-        if git_commands.MAY_COMMIT.search(text):
-            opened.commits = git_commands.commit_requests(commands)
-            opened.undoes_commit = git_commands.undoes_last_commit(commands)
-            if git_commands.shows_commits(commands):
-                opened.shows_commit = self._last_quiet
+    def note_command(self, opened: OpenCall, commands: Commands) -> None:
+        """Note in a call what its commands do to commits."""
+        opened.commits = git_commands.commit_requests(commands)
+        opened.undoes_commit = git_commands.undoes_last_commit(commands)
+        if git_commands.shows_commits(commands):
+            opened.shows_commit = self._last_quiet
         self._last_quiet = None
 
     def note_result(

@@ -14,7 +14,7 @@ from typing import Any
 
 from scoring.evidence.commands.claim_texts import claims_tests_pass
 from scoring.evidence.commands.file_writes import work_trees_added
-from scoring.evidence.commands.git_commands import MAY_COMMIT, CommitRequest
+from scoring.evidence.commands.git_commands import CommitRequest
 from scoring.evidence.commands.objective_flags import command_flags
 from scoring.evidence.commands.shell import commands_of
 from scoring.evidence.commands.testruns import TestTools
@@ -261,31 +261,27 @@ class Observations:
             changes = self.files.changes(lines_patched(patch), folder, whole=False)
             opened.written = [*opened.written, *changes]
 
-        if "worktree" in text:
-            for command in commands:
-                for path in work_trees_added(command.words):
-                    self._work_trees.add(posixpath.join(folder, path))
-        if MAY_COMMIT.search(text):
-            opened.note_resets(commands, self.files)
-        self._commits.note_command(opened, commands, text)
+        for command in commands:
+            for path in work_trees_added(command.words):
+                self._work_trees.add(posixpath.join(folder, path))
+        opened.note_resets(commands, self.files)
+        self._commits.note_command(opened, commands)
 
         opened.note_programs(commands)
 
     def result(self, call: object, failed: bool | None, text: str) -> None:
         """Note how a call ended, ``failed`` or not (None: not stated), and what it printed."""
-        self.note_result(call, failed, lambda: text)
+        self.note_result(call, failed, text)
         if failed is not None:
             self.count_result(call, failed)
 
-    def note_result(
-        self, call: object, failed: bool | None, output: Callable[[], str]
-    ) -> None:
+    def note_result(self, call: object, failed: bool | None, text: str) -> None:
         """Note what became of a call by its end. Only the first result of a call is looked at.
 
         Args:
             call: the id of the call.
             failed: whether it failed; None: not stated.
-            output: returns what the call printed; only called where that matters.
+            text: what the call printed.
         """
         key = self._key_of_call(call)
         if key in self._response_of_ended:
@@ -295,7 +291,7 @@ class Observations:
         if opened is None:
             if failed and key:
                 self._failed_before_call.add(key)
-            text = output()  # it may show what was called
+            # the text may show what was called
             self._runs.note_unrequested(self.at, key, text)
             self._commits.note_unrequested(self.at, key, text)
             return
@@ -303,8 +299,6 @@ class Observations:
             return
 
         opened.ended = True
-        is_needed = opened.run or opened.asks_git or opened.leaves_stash
-        text = output() if is_needed else ""
         self._runs.note_result(opened, self.at, text, failed)
         if opened.asks_git:
             self._commits.note_result(opened, self.at, text, failed)
