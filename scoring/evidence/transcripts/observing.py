@@ -300,8 +300,7 @@ class Observations:
 
         opened.ended = True
         self._runs.note_result(opened, self.at, text, failed)
-        if opened.asks_git:
-            self._commits.note_result(opened, self.at, text, failed)
+        self._commits.note_result(opened, self.at, text, failed)
 
         if opened.works and not failed and not opened.commits:
             self._note(WorkCall, called_at=opened.place.line)

@@ -116,11 +116,6 @@ class OpenCall:
         """
         self.effects += [kind(*self.place, number, **about) for number in numbers]
 
-    @property
-    def asks_git(self) -> bool:
-        """Whether it makes commits, takes a commit back, or may show a commit without a SHA."""
-        return bool(self.commits) or self.undoes_commit or self.shows_commit is not None
-
     def requests(self, count: int) -> list[CommitRequest]:
         """Return the command that made each of ``count`` commits, in their order.
 
