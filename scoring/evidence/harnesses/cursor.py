@@ -32,10 +32,11 @@ _FORM = "%b %d %Y %I:%M %p %z"
 
 
 class _WaitingLine(NamedTuple):
-    """A line that waits for the first time that the transcript states."""
+    """A line that waits for the first time that the transcript states, and the same as text."""
 
     number: int
     line: PlainData
+    text: str
 
 
 class CursorReader(ToolReader):
@@ -65,14 +66,15 @@ class CursorReader(ToolReader):
             self.unknown(line.get("type", line.get("role")))
             return
 
+        text = json.dumps(line)
         if not self._key_of_first_line:
-            self._key_of_first_line = key_of(json.dumps(line))
+            self._key_of_first_line = key_of(text)
         if line.get("role") == "user":
             stated = _time_in(text_in(line, "message.content"))
             if stated is not None:  # it never goes back
                 self._time = max(stated, self._time or stated)
 
-        self._waiting.append(_WaitingLine(self.place, line))
+        self._waiting.append(_WaitingLine(self.place, line, text))
         if self._time is not None:
             self.finish()
 
@@ -85,13 +87,11 @@ class CursorReader(ToolReader):
             folder, text_in(self.shown, "session"), text_in(self.shown, "parent")
         )
 
-        for number, line in self._waiting:
+        for number, line, text in self._waiting:
             self.place = number
             # Copies of a transcript, as in checkpoints, begin with the same line and have the
             # same lines at the same numbers.
-            if self.event(
-                self._time, self._key_of_first_line, number, json.dumps(line)
-            ):
+            if self.event(self._time, self._key_of_first_line, number, text):
                 self._take(line)
         self._waiting = []
 

@@ -68,8 +68,8 @@ class JsonReader:
     def read_own_line(self, number: int, line: bytes) -> bool:
         """Read one line, if it is whole, and no other harness wrote it. Return whether that is so.
 
-        Why a line is not read is not noted; :meth:`line` does that. The arguments and errors are
-        those of ``line``.
+        A line that is nested too deep counts as read, and is skipped. Why another one is not read
+        is not noted; :meth:`line` does that. The arguments and errors are those of ``line``.
         """
         if not self._begin(number, line):
             return False
@@ -77,7 +77,11 @@ class JsonReader:
             value = self.decoder.decode(line)
         except BROKEN:
             return False
-        return not self.entry(value)
+        try:
+            return not self.entry(value)
+        except RecursionError:
+            self.skip(TOO_DEEP)
+            return True
 
     def line(self, number: int, line: bytes, broken: str = NOT_JSON) -> None:
         """Read one line, or one document. What cannot be read is skipped with a reason.

@@ -1,5 +1,6 @@
 """Cursor: what a transcript says, and what it leaves unknown."""
 
+import json
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -195,6 +196,18 @@ def test_lines_of_other_kinds_are_named(tmp_path: Path) -> None:
         "not JSON": 1,
         "a field of another type": 1,
     }
+
+
+@pytest.mark.parametrize("stamp", [STAMP, ""], ids=["with a time", "without any"])
+def test_a_line_that_is_nested_deep_does_not_end_the_reading(
+    tmp_path: Path, stamp: str
+) -> None:
+    first = user("Go", stamp)
+    for depth in range(900, 1000):
+        nested = b"[" * depth + b"]" * depth
+        line = json.dumps(first)[:-1].encode() + b', "x": ' + nested + b"}"
+        events = transcript(tmp_path, line, agent(), line)
+        assert events.skipped or events.lines
 
 
 @pytest.mark.parametrize(
