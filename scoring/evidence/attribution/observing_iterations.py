@@ -8,7 +8,7 @@ from typing import NamedTuple
 from msgspec.structs import replace
 
 from scoring.evidence.git.checkpoints import TokenTotals
-from scoring.evidence.transcripts.counting import count_lines, files_about
+from scoring.evidence.transcripts.counting import count_lines
 from scoring.evidence.transcripts.facts import TranscriptFacts
 from scoring.evidence.transcripts.observed_facts import Observed
 from scoring.evidence.transcripts.streams import File, SessionKey, note_parts
@@ -70,8 +70,8 @@ class IterationsSeen:
         self._sessions = work.sessions
         self._totals = totals
 
-        note_parts(work.files, work.parts)
-        files = _files_about(shares, work.files)
+        files = work.files
+        note_parts(files, work.parts)
         part_count = 1 + max(work.parts, default=-1)
         groups = [share.own for share in shares]
         groups += [range(part, part + 1) for part in range(part_count)]
@@ -228,21 +228,6 @@ def _shares_by_agents(
                 work_trees.all_tops if share.question.is_strict else (),
             )
     return by_agents
-
-
-def _files_about(shares: Sequence[Share], files: Sequence[File]) -> Sequence[File]:
-    """Return the files to go through for what was seen of wanted iterations.
-
-    These are all files where every iteration is wanted.
-    """
-    if all(share.question.is_wanted for share in shares):
-        return files
-
-    wanted: set[int] = set()
-    for share in shares:
-        if share.question.is_wanted:
-            wanted.update(share.own, share.voting)
-    return files_about(files, wanted)
 
 
 def count_against_each(answers: list[AttributedFacts], shares: Sequence[Share]) -> None:

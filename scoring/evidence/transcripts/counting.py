@@ -104,28 +104,6 @@ def count_lines(
     return counted, facts_at(tallies).harnesses
 
 
-def files_about(files: Sequence[File], wanted: set[int]) -> list[File]:
-    """Return the files that decide what is counted and seen in some parts, in their order.
-
-    They are the files of sessions with lines in the parts, and of sessions that repeat a response
-    or a call of one of those sessions.
-
-    Args:
-        files: all files.
-        wanted: the numbers of the parts.
-    """
-    sessions = {file.key for file in files if not wanted.isdisjoint(file.parts)}
-
-    keys: set[int] = set()
-    for file in files:
-        if file.key in sessions:
-            keys |= _keys_of(file)
-    for file in files:
-        if not keys.isdisjoint(_keys_of(file)):
-            sessions.add(file.key)
-    return [file for file in files if file.key in sessions]
-
-
 def _keys_of(file: File) -> set[int]:
     """Return the keys of the responses and the calls in a file."""
     keys = {response.id for response in file.events.of(Response)}
