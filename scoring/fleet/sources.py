@@ -30,7 +30,7 @@ from scoring.store import FORMAT, digest_of_all
 from .fleet_toml import FleetConfig, Source
 from .storage import Storage, file_system, one_line
 
-_ROWS = 2
+_ROWS = 3
 """Goes up when rows hold something else, so that all repositories are scored again."""
 
 _WITHOUT_ROWS = re.compile(r"session-.*\.score\.yaml|.*\.tmp", re.DOTALL)

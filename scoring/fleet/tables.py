@@ -173,7 +173,9 @@ def partitioned_schema(table: str) -> Any:
 
     partitions = [pa.field(name, pa.string()) for name in partitions_of(table)]
     columns = [*arrow_schema(FLEET_TABLES[table]), *partitions]
-    return pa.schema([column.with_nullable(True) for column in columns])
+    return pa.schema(
+        [column.with_nullable(True).remove_metadata() for column in columns]
+    )
 
 
 def partitions_of(table: str) -> list[str]:

@@ -47,7 +47,7 @@ SELECT model, state, defective, NULL AS cost, output_tokens, minutes, NULL AS co
 UNION ALL
 SELECT nullif(entry.key, ''), NULL, NULL, entry.value, NULL, NULL, state FROM (
     SELECT state, unnest(map_entries(cost_by_model::JSON::MAP(VARCHAR, DOUBLE))) AS entry FROM work
-)
+) WHERE entry.key <> '' OR entry.value <> 0
 """
 """A unit counts for its model with most output. What each of its models cost is a further row."""
 

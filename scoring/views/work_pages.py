@@ -117,7 +117,8 @@ def became_page(
 
     Args:
         rows: the work.
-        horizon_days: how many days after landing work is judged.
+        horizon_days: how many days after landing work is judged; 0 where that is not known, as of a
+            fleet.
         notes: what people should know of the history that was judged.
         if_none: what to say without any rows.
     """
@@ -129,7 +130,7 @@ def became_page(
 
     work = WorkGroup("", rows, work_summary(rows))
     yield Line(states_text(work.summary, "unit of work", "units of work"), "bold")
-    days = horizon_text(horizon_days)
+    days = horizon_text(horizon_days) if horizon_days else "some time"
     fixed = work.fixed
     if fixed.whole:
         verb = "was" if fixed.part == 1 else "were"

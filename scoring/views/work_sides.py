@@ -76,7 +76,7 @@ def other_named(text: str, rows: WorkRows, today: datetime.date) -> Other:
     Raises:
         InputError: the text is not a month, and no work is of that name or several models have it.
     """
-    wanted = " ".join(text.casefold().split())
+    wanted = without_mark(" ".join(text.casefold().split()))
     if _MONTH.fullmatch(wanted):  # days and weeks name no month, even all of its days
         with suppress(OptionError):
             return Other("month", f"{parse_period(text, today).first:%Y-%m}")
@@ -105,7 +105,7 @@ def other_named(text: str, rows: WorkRows, today: datetime.date) -> Other:
 
 
 def _values_of(rows: WorkRows, column: str) -> list[str]:
-    values = {row.values[column] for row in rows}
+    values = {without_mark(row.values[column] or "") for row in rows}
     return sorted(filter(None, values))
 
 

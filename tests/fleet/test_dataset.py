@@ -1,5 +1,6 @@
 """The data set: whatever ends in the middle, a row is there once or not at all."""
 
+import html
 import json
 import shutil
 import subprocess
@@ -266,6 +267,22 @@ def test_a_table_without_columns_of_today_has_them_as_missing(
     assert DataSet(str(tmp_path)).rows("iterations").to_table(["band"]).num_rows == 4
 
 
+def test_rows_are_added_to_a_table_whose_columns_were_described_otherwise(
+    tmp_path: Path,
+) -> None:
+    described = pa.schema(
+        [
+            field.with_metadata({"meaning": f"an older text about {field.name}"})
+            for field in partitioned_schema("iterations")
+        ]
+    )
+    with DataSet.for_writing(str(tmp_path)) as dataset:
+        dataset.put({"iterations": rows(["a"]).cast(described)})
+        dataset.note([RepositoryState("3.1.0", "a", True)])
+        add(dataset, "b")
+    assert count(tmp_path) == {"a": 2, "b": 2}
+
+
 def test_what_is_no_delta_table_is_one_line(fleet: Path, da_score: DaScore) -> None:
     score_here(fleet)
     for path in (fleet.parent / "results/repositories/_delta_log").iterdir():
@@ -404,6 +421,12 @@ def test_a_report_shows_the_work_of_all_repositories(
     shown = da_score("report", "--fleet", fleet, "--terminal").out
     assert "Evidence score" not in shown
     assert str(found["work"]["units"]) in shown
+    assert "0 days" not in shown
+    for text in (shown, page):
+        assert (
+            "'da-score work' in each repository says what to look at"
+            in html.unescape(text)
+        )
     refused = da_score("report", "--fleet", fleet, "--last", "2", "--out", out)
     assert (refused.status, "not of a fleet" in refused.err) == (2, True)
 

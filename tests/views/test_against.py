@@ -236,6 +236,13 @@ class TestSides:
     ) -> None:
         assert other_named(text, ROWS, TODAY) == other
 
+    def test_are_named_as_tables_mark_them(self) -> None:
+        rows = [*ROWS, unit(day=71, model="gpt-6 (stated)")]
+        for text in ("gpt-6", "gpt-6 (stated)", "-6 (stated)"):
+            other = other_named(text, rows[-2:], TODAY)
+            assert other == Other("model", "gpt-6")
+            assert sides_of(other, rows, rows, "").rows[1] == rows[-1:]
+
     @pytest.mark.parametrize(
         ("text", "words"),
         [

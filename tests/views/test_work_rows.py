@@ -13,7 +13,7 @@ from scoring.views.work_rows import STATES
 
 @pytest.fixture
 def history(tmp_path: Any, monkeypatch: pytest.MonkeyPatch) -> History:
-    """Two commits that landed, work that came to nothing, and talk."""
+    """Two commits that landed, work that came to nothing, talk, and a prompt without an answer."""
     made = History(tmp_path)
     monkeypatch.setenv("HOME", str(made.home))
     monkeypatch.chdir(tmp_path)
@@ -26,6 +26,7 @@ def history(tmp_path: Any, monkeypatch: pytest.MonkeyPatch) -> History:
     session.prompt(390, "what is next?")
     session.turn(400, 4)
     writes(made.session("s2"), 500, 5, "src/never.py")
+    made.session("s3").prompt(600, "Is anybody there?")
     made.commit(30 * DAY, "Much later")
     made.write()
     return made
@@ -60,7 +61,7 @@ def test_the_views_are_what_work_says(
     assert [(row["kind"], row["state"], row["n"]) for row in states] == [
         ("commit", "landed", 2),
         ("rest", "lost", 1),
-        ("talk", "talk", 1),
+        ("talk", "talk", 2),
     ]
     assert sum(row["cost"] for row in states) == pytest.approx(work["summary"]["cost"])
     for view, name in (
@@ -68,19 +69,19 @@ def test_the_views_are_what_work_says(
         ("by_model", "model"),
         ("by_harness", "harness"),
     ):
-        (row,), (said,) = query(f"from {view}"), work["by"][name]
-        assert {
-            key: row[key]
-            for key in (*STATES, "units", "decided", "judged", "defective", "cost")
-        } == {
-            key: pytest.approx(said[key])
-            for key in (*STATES, "units", "decided", "judged", "defective", "cost")
-        }
-        for share in ("landed", "defective"):
-            shown = [row[f"{share}_{end}"] for end in ("share", "low", "high")]
-            assert shown == [
-                pytest.approx(end) for end in said[f"{share}_share"].values()
+        rows = query(f"from {view}")
+        for row, said in zip(rows, work["by"][name], strict=True):
+            assert row[name] == (said["name"] or "unknown")
+            counts = (*STATES, "units", "decided", "judged", "defective", "cost")
+            assert [row[key] for key in counts] == [
+                pytest.approx(said[key]) for key in counts
             ]
+            for share in ("landed", "defective"):
+                shown = [row[f"{share}_{end}"] for end in ("share", "low", "high")]
+                assert shown == [
+                    pytest.approx(end) for end in said[f"{share}_share"].values()
+                ]
+    row = rows[0]
     assert (row["harness"], row["decided"]) == ("claude", 3)
     assert [row["landed_low"], row["landed_high"]] == [
         pytest.approx(end) for end in wilson(2, 3)
@@ -105,7 +106,7 @@ def test_a_score_without_enough_evidence_is_in_no_mean(query: Any) -> None:
 
 def test_a_choice_of_entries_is_one_of_units_too(query: Any) -> None:
     units = "select unit from work"
-    assert len(query(units)) == 4
+    assert len(query(units)) == 5
     assert len(query(units, "--last", "1")) == 1
     assert query(units, "--task", "nothing") == []
     assert query(units, "--since", "2999-01-01") == []
@@ -148,7 +149,7 @@ def test_a_fleet_has_each_unit_once_whatever_rubrics_it_has(
     assert scores == [(None, True, True)] * 2
     asked = "select log, sum(cost) cost, count(*)::int n from work group by all"
     (found,) = json.loads(da_score("query", "--fleet", str(fleet), asked, "--json").out)
-    assert (found["log"], found["n"]) == (rows[0]["repository"], 4)
+    assert (found["log"], found["n"]) == (rows[0]["repository"], 5)
     (month,) = json.loads(
         da_score("query", "--fleet", str(fleet), "from by_month", "--json").out
     )

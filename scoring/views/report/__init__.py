@@ -70,6 +70,11 @@ _MOST_CLAIMS = 10
 _MOST_MODELS = 5
 _SCRIPTS = ("vendor/d3.min.js", "vendor/plot.umd.min.js", "report.js")
 
+_LEFT_TO_WORK = (
+    "'da-score work' in each repository says what to look at, and what is not known."
+)
+"""What a page about a fleet says, whose table has neither."""
+
 _DATA_ELEMENT = b'<script type="application/json" id="da-score-data">'
 """What every report has, and other pages do not."""
 
@@ -124,6 +129,7 @@ def _contents(digest: Digest) -> PlainData:
         "pieces": pieces,
         "looked_at": looked_at,
         "not_shown": list(not_shown(rows, [unit for _, unit in looked_at])),
+        "left_to_work": _LEFT_TO_WORK,
         "nothing_judged": NOTHING_JUDGED if nothing_was_judged(work) else "",
         "months": months(work),
         "better": trend(work),
@@ -333,7 +339,10 @@ def report_lines(digest: Digest) -> Page:
         if claims:
             yield from titled("Claimed against observed", *claims)
     yield ""
-    yield from look_at_page(digest.work)
+    if digest.is_fleet:
+        yield _LEFT_TO_WORK
+    else:
+        yield from look_at_page(digest.work)
 
 
 def certainty(digest: Digest) -> Lines:

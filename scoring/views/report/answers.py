@@ -78,6 +78,7 @@ def fleet_work(rows: Iterable[PlainData]) -> list[WorkRow]:
             state=row["state"],
             is_settled=True,  # the table does not say when the trunks were read
             defective=row["defective"],
+            of_landed=bool(row["of_landed"]),  # absent in tables of older versions
         )
         values = {"subject": None, "tokens": {"output": row["output_tokens"]}, **row}
         work.append(WorkRow(unit, row["cost"], values))
