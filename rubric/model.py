@@ -43,7 +43,7 @@ LOADING = (STRICT, LENIENT)
 REFERENCE_TEXT = "reference"
 FULL_TEXT = "full"
 TEXT = (REFERENCE_TEXT, FULL_TEXT)
-"""What tables on a pipe have: what the reference prints, or also coverage and whole names."""
+"""What a pipe has: what the reference prints, or the text of a terminal."""
 
 REFERENCE_SIDECAR = "reference"
 BOUNDS_SIDECAR = "bounds"

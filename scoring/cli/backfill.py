@@ -41,11 +41,7 @@ from .reading import (
     settings_without_effect,
 )
 
-_ABSENT_COLUMNS = (
-    Column("ABSENT SIGNAL", width=20),
-    Column("ITERATIONS", width=10),
-    Column("REASON", prose=True, width=0),
-)
+_ABSENT_COLUMNS = ("ABSENT SIGNAL", "ITERATIONS", Column("REASON", prose=True))
 
 
 @click.command
@@ -225,7 +221,7 @@ def _page(reports: list[LogReport], plan: BackfillPlan) -> Page:
         "LOGS failed": totals["failed"],
         "TIME": f"{totals['seconds']:.1f} s",
     }
-    yield pairs([(name, str(value)) for name, value in rows.items()], 26)
+    yield pairs([(name, str(value)) for name, value in rows.items()])
 
     if plan.dry_run:
         yield from _list_of("Why", _reasons_to_score(reports))

@@ -21,7 +21,7 @@ from scoring.text import printable
 from scoring.views.table import band_text, number
 
 from .options import SCORING_OPTIONS, Number, flag, shared_options, valued
-from .output import pipe_shows_everything, reply, warn
+from .output import has_room_for_all, reply, warn
 from .reading import observing_sources, rubric_of, sources
 from .work_reading import meaning_of
 
@@ -200,13 +200,13 @@ def _hinted_folders(hook: HookInput, settings: Settings) -> list[Path]:
 def _text(closed: ClosedTask, settings: Settings) -> str:
     """Return the score in one line.
 
-    Where a pipe shows everything and scores mean nothing yet, a band is left out unless it says
+    Where there is room for all and scores mean nothing yet, a band is left out unless it says
     that there is not enough evidence.
     """
     value = number(closed.value, closed.scored)
     band = f"  {band_text(closed.band)}"
     score = f"score {value}{band}"
-    if pipe_shows_everything(closed.rubric_version, settings.rubric):
+    if has_room_for_all(closed.rubric_version, settings.rubric):
         meaning = meaning_of(settings, closed.rubric_version)
         if not meaning.means_something:
             score = f"{meaning.name.lower()} {value}"

@@ -11,7 +11,7 @@ from scoring.log.find import holds_entries
 from scoring.log.selection import first_day
 from scoring.log.settings import Settings
 from scoring.text import counted, printable
-from scoring.views.table import Block, Cells, Column, Page, Table, columns_of
+from scoring.views.table import Block, Cells, Column, Page, Table
 
 from .init import write_settings_as_found
 from .options import (
@@ -33,16 +33,8 @@ _RUN_COLUMNS = {
     "reward": "REWARD",
 }
 
-_ENTRY_COLUMNS = (
-    Column("ITER", width=6),
-    Column("DATE", width=10),
-    Column("COMMIT", width=12),
-    Column("FOUND BY", width=10),
-    Column("SESSION", width=36),
-    Column("SUMMARY", width=0),
-)
-
-_SKIPPED_COLUMNS = (Column("SKIPPED", width=12), Column("REASON", width=0, prose=True))
+_ENTRY_COLUMNS = ("ITER", "DATE", "COMMIT", "FOUND BY", "SESSION", "SUMMARY")
+_SKIPPED_COLUMNS = ("SKIPPED", Column("REASON", prose=True))
 
 
 @click.command
@@ -126,7 +118,7 @@ def _derive_runs(settings: Settings, jobs: Path, dry_run: bool) -> None:
                 str(row[key]) if row[key] is not None else "" for key in _RUN_COLUMNS
             ]
             cells.append([printable(text) or "-" for text in texts])
-        page = [Table(columns_of(*_RUN_COLUMNS.values()), cells), ""]
+        page = [Table(list(_RUN_COLUMNS.values()), cells), ""]
 
     advice = f"; score them with: da-score run --transcript-dir {jobs}"
     page.append(_count_text(len(rows), settings, dry_run, advice))

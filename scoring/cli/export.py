@@ -17,7 +17,7 @@ from scoring.views.formats import (
     write_files,
     write_streams,
 )
-from scoring.views.table import Column, Table
+from scoring.views.table import Table
 
 from .options import (
     OUTCOME_OPTIONS,
@@ -34,7 +34,6 @@ from .output import on_terminal, reply, show, write_json
 from .reading import rows_of_logs
 
 _STANDARD_OUTPUT = Path("-")
-_DESCRIPTION_COLUMNS = (Column("", width=24), Column("", width=7), Column("", width=0))
 
 
 @click.command
@@ -154,4 +153,4 @@ def _describe(names: list[str], as_json: bool) -> None:
             unit = f" ({column.unit})" if column.unit else ""
             may_miss = ", may be missing" if column.may_miss else ""
             rows.append((column.name, column.kind, f"{column.meaning}{unit}{may_miss}"))
-        show([name, Table(_DESCRIPTION_COLUMNS, rows, heads=False, indent=2), ""])
+        show([name, Table(("", "", ""), rows, heads=False, indent=2), ""])

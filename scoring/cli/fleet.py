@@ -15,7 +15,7 @@ from scoring.files import write_atomically
 from scoring.frozen import PlainData, fields_of
 from scoring.log.settings import Settings
 from scoring.text import counted, printable
-from scoring.views.table import Column, Line, Page, Table, columns_of, pairs
+from scoring.views.table import Column, Line, Page, Table, pairs
 
 from .group import DefaultCommand, GroupWithDefault
 from .options import PATH, Whole, flag, shared_options, valued
@@ -28,14 +28,8 @@ if TYPE_CHECKING:  # help needs none of them
 
 _MOST_FAILURES_SHOWN = 50
 
-_FAILURE_COLUMNS = (
-    Column("FAILED", width=0),
-    Column("TIMES", width=5),
-    Column("REASON", width=0, prose=True),
-)
-_STATUS_COLUMNS = columns_of(
-    "RUBRIC", "REPOSITORIES", "ITERATIONS", "BROKEN ENTRIES", "FAILED"
-)
+_FAILURE_COLUMNS = ("FAILED", "TIMES", Column("REASON", prose=True))
+_STATUS_COLUMNS = ("RUBRIC", "REPOSITORIES", "ITERATIONS", "BROKEN ENTRIES", "FAILED")
 
 
 @click.command("fleet", cls=DefaultCommand)
@@ -129,7 +123,7 @@ def _report_page(report: "FleetReport") -> Page:
         "RESULTS": report.results,
         "TIME": f"{report.seconds:.1f} s",
     }
-    yield pairs(rows.items(), 26)
+    yield pairs(rows.items())
     yield from _failures(report.failed)
 
 

@@ -28,7 +28,7 @@ from scoring.jobs.write_beside import (
 )
 from scoring.log.settings import Settings, resolve_settings
 from scoring.text import printable
-from scoring.views.table import Column, Table
+from scoring.views.table import Table
 
 from .options import (
     LOG_OPTIONS,
@@ -247,5 +247,5 @@ def show(settings: Settings) -> None:
         value.append(row)
         rows.append((harness, scope, ", ".join(events) or "not installed", str(path)))
 
-    table = Table([Column("")] * 4, rows, heads=False)
+    table = Table([""] * 4, rows, heads=False)
     reply(settings, value, [table])

@@ -41,6 +41,7 @@ from scoring.views.score_pages import (
     claims_payload,
     iteration_page,
     kept_payload,
+    reference_iteration,
     score_payload,
 )
 
@@ -53,8 +54,7 @@ from .options import (
 )
 from .output import (
     WARNINGS,
-    on_terminal,
-    pipe_shows_everything,
+    has_room_for_all,
     progress,
     show,
     warn,
@@ -273,16 +273,21 @@ def _print_page(shown: IterationToShow, settings: Settings) -> None:
     meaning of the score, and the state of the sidecar: a state that matters is then a warning.
     """
     score = shown.score
-    in_full = pipe_shows_everything(score.rubric_version, settings.rubric)
-    has_room = in_full or on_terminal()
+    source = iteration_score_path(settings.iter_log_dir, score.iteration)
+    has_room = has_room_for_all(score.rubric_version, settings.rubric)
     if not has_room and shown.state.name != "current":
         warn(f"iteration {score.iteration}: its sidecar is {shown.state}")
         WARNINGS.say()
 
     hooks = hooks_behind(score, settings.iter_log_dir)
+    if not has_room:
+        page = reference_iteration(score, hooks, source, shown.deliberation)
+        show(page, bound_to_reference=True)
+        return
+
     about: list[str] = []
     meaning = NOT_MEASURED
-    if has_room and shown.facts is not None:
+    if shown.facts is not None:
         subject = subject_of(settings.repo_dir, shown.facts)
         commit = named_commit(shown.facts.landing.sha, subject)
         about = [commit, landing_line(settings, shown.facts, shown.evidence)]
@@ -291,16 +296,15 @@ def _print_page(shown: IterationToShow, settings: Settings) -> None:
     page = iteration_page(
         score,
         hooks,
-        iteration_score_path(settings.iter_log_dir, score.iteration),
+        source,
         deliberation=shown.deliberation,
         objectives=shown.signals.objective if shown.signals else None,
-        full=in_full,
         state=shown.state,
         spending=spending_of(shown.facts) if shown.facts else None,
         about=list(filter(None, about)),
         meaning=meaning,
     )
-    show(page, bound_to_reference=not in_full)
+    show(page)
 
 
 def hooks_behind(score: PersistedScore, log_dir: Path) -> list[HookOutcome]:

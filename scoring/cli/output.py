@@ -32,10 +32,10 @@ _DELETE = b"\x7f"
 def write(text: str, bound_to_reference: bool = False) -> None:
     """Write text to standard output as UTF-8, whatever the locale.
 
-    Invisible characters become escapes, except on a pipe where the text is
-    ``bound_to_reference``: its bytes must be those of the reference.
+    Invisible characters become escapes, except where the text is ``bound_to_reference``: its bytes
+    must be those of the reference, which a terminal does not get.
     """
-    if not bound_to_reference or on_terminal():
+    if not bound_to_reference:
         text = show_hidden(text)
     write_bytes(text.encode("utf-8", "backslashreplace"))
 
@@ -226,10 +226,10 @@ def is_terminal(stream: TextIO | None) -> bool:
     return stream is not None and stream.isatty()
 
 
-def pipe_shows_everything(version: str, rubric: str) -> bool:
-    """Return whether a pipe shows as much of a score as a terminal.
+def has_room_for_all(version: str, rubric: str) -> bool:
+    """Return whether standard output takes all that is known of a score.
 
-    Under older rubrics the text on a pipe is fixed, and shows less. False for an unknown rubric.
+    A terminal does. Under older and unknown rubrics the text on a pipe is the reference's.
 
     Args:
         version: the version of the rubric that scored.
@@ -238,6 +238,8 @@ def pipe_shows_everything(version: str, rubric: str) -> bool:
     from rubric import RubricError, rubric_behind  # JSON and terminals do not need it
     from rubric.model import FULL_TEXT
 
+    if on_terminal():
+        return True
     try:
         scored_by = rubric_behind(version, rubric)
     except RubricError:

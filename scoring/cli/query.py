@@ -17,7 +17,7 @@ from scoring.log.selection import Selection
 from scoring.text import csv_field, printable
 from scoring.views.formats import csv_line, require
 from scoring.views.sql import Answer, answered, ask, database, named_in
-from scoring.views.table import Table, columns_of
+from scoring.views.table import Table
 
 from .fleet import open_dataset
 from .options import (
@@ -88,7 +88,7 @@ def command(
             for row in answer.rows:
                 write(csv_line(map(_csv_text, _json_value(row))))
         else:
-            columns = columns_of(*map(printable, answer.columns))
+            columns = list(map(printable, answer.columns))
             cells = [[_cell_text(value) for value in row] for row in answer.rows]
             show([Table(columns, cells, records=True)])
 

@@ -20,7 +20,7 @@ from scoring.score import score_log_under
 from scoring.text import printable
 from scoring.views.compare import diff_logs, diff_rubrics
 from scoring.views.compare_page import comparison_page, comparison_payload
-from scoring.views.table import Column, Line, Page, Table, TableRow, columns_of
+from scoring.views.table import Line, Page, Table, TableRow
 
 from .options import (
     EVIDENCE_OPTIONS,
@@ -33,13 +33,8 @@ from .output import reply
 from .reading import report_broken_entries, sources_by_rules
 from .work_reading import has_no_log
 
-_LIST_COLUMNS = columns_of(Column("", width=8), "", "")
-_SIGNAL_COLUMNS = (
-    Column("SIGNAL", width=20),
-    Column("WEIGHT", width=7),
-    Column("TWO-WAY", width=7),
-    Column("LABEL", width=0),
-)
+_LIST_COLUMNS = ("", "", "")
+_SIGNAL_COLUMNS = ("SIGNAL", "WEIGHT", "TWO-WAY", "LABEL")
 
 _PROPERTIES: dict[str, dict[object, str]] = {
     "evidence": {
@@ -52,7 +47,7 @@ _PROPERTIES: dict[str, dict[object, str]] = {
     "loading": {
         model.LENIENT: "lenient (a broken entry is left out, and the rest is scored)"
     },
-    "text": {model.FULL_TEXT: "full (a pipe has the coverage and whole names)"},
+    "text": {model.FULL_TEXT: "full (a pipe has the text of a terminal)"},
     "sidecar": {model.BOUNDS_SIDECAR: "bounds (sidecars have bounds and coverage)"},
     "test_flags": {
         model.ALL_FLAGS: "all (impl.tests_total_pass of schema 2 is a claim too)"

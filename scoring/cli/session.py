@@ -27,7 +27,7 @@ from scoring.sidecars.states import (
     session_state,
     state_under_another,
 )
-from scoring.views.session_pages import session_page, session_payload
+from scoring.views.session_pages import reference_session, session_page, session_payload
 from scoring.views.table import Cells, named_cells
 
 from .iteration_names import (
@@ -37,7 +37,7 @@ from .iteration_names import (
     session_ids,
 )
 from .options import SCORING_OPTIONS, prepared_settings, shared_options
-from .output import on_terminal, pipe_shows_everything, show, warn, write_json
+from .output import has_room_for_all, on_terminal, show, warn, write_json
 from .reading import rubric_of, silent_view
 from .work_reading import meaning_of, states_line
 
@@ -157,19 +157,18 @@ def _print_page(shown: SessionToShow, settings: Settings, version: str) -> None:
         version: the rubric of the sidecar.
     """
     session_id = shown.session.session_id
-    draws = on_terminal()
-    in_full = pipe_shows_everything(version, settings.rubric)
-    has_room = draws or in_full
-
+    source = session_score_path(settings.iter_log_dir, session_id)
     if shown.state != CURRENT:
         warn(f"session {session_id}: its sidecar is {shown.state}")
-    if not has_room:
+    if not has_room_for_all(version, settings.rubric):
         states = shown.states.items()
         texts = [
             f"iteration {n} {state}" for n, state in states if state.name != "current"
         ]
         if texts:
             warn(f"session {session_id}: {'; '.join(texts)}")
+        show(reference_session(shown.session, source), bound_to_reference=True)
+        return
 
     became = ""
     names: dict[int, Cells] = {}
@@ -180,20 +179,18 @@ def _print_page(shown: SessionToShow, settings: Settings, version: str) -> None:
             number = each.record.iteration
             sha = each.facts.landing.sha
             names[number] = named_cells(number, each.record.task_id, each.subject, sha)
-        if has_room:
-            scores = [(each.by_evidence.score, each.facts) for each in shown.examined]
-            meaning = meaning_of(settings, version, scores)
+        scores = [(each.by_evidence.score, each.facts) for each in shown.examined]
+        meaning = meaning_of(settings, version, scores)
 
     page = session_page(
         shown.session,
         shown.members,
-        session_score_path(settings.iter_log_dir, session_id),
-        intervals=draws,
-        full=in_full,
+        source,
+        intervals=on_terminal(),
         spending=shown.spending,
         states=shown.states,
         names=names,
         became=became,
         meaning=meaning,
     )
-    show(page, bound_to_reference=not in_full)
+    show(page)

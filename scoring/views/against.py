@@ -28,7 +28,7 @@ from .comparisons import (
     sample_of,
     settled,
 )
-from .table import Column, Line, Page, Table, columns_of, numeric
+from .table import Column, Columns, Line, Page, Table, numeric
 from .work_rows import day_of, work_summary, zone_text
 from .work_sides import Sides
 
@@ -268,7 +268,7 @@ def against_page(against: Against) -> Page:
     first_name, second_name = sides.names
     summaries = [work_summary(rows) for rows in sides.rows]
     numbers = map(numeric, (first_name, second_name, "DIFFERENCE", "95 %"))
-    columns = columns_of("", *numbers, Column("VERDICT, AT 99 %", prose=True))
+    columns: Columns = ("", *numbers, Column("VERDICT, AT 99 %", prose=True))
 
     rows = []
     for key in ("units", "open", "unclear"):

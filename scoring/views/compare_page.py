@@ -3,7 +3,6 @@
 from pathlib import Path
 
 from rubric import Rubric, SignalContribution
-from rubric.model import FULL_TEXT
 from scoring.frozen import PlainData, fields_of
 from scoring.text import counted
 
@@ -17,10 +16,8 @@ from .compare import (
     Totals,
 )
 from .table import (
-    BAND,
     ITER,
-    TASK,
-    Column,
+    Columns,
     Line,
     Lines,
     Page,
@@ -43,12 +40,11 @@ def comparison_page(diff: RubricDiff, log: LogDiff | None, source: Path) -> Page
         log: the log under both; None without a log.
         source: where the log is, or would be.
     """
-    sides = [numeric(name, width=max(7, len(name))) for name in diff.names]
-    spec_columns = (Column("SIGNAL", 20), *sides, numeric("CHANGE", width=0))
+    numbers = [numeric(head) for head in (*diff.names, "CHANGE")]
 
     yield Line(f"Rubric {' → '.join(diff.names)}", "bold")
     yield ""
-    yield Table(spec_columns, [_spec_row(spec) for spec in diff.signals])
+    yield Table(("SIGNAL", *numbers), [_spec_row(spec) for spec in diff.signals])
     yield ""
     first = diff.before
     second = diff.after
@@ -79,11 +75,10 @@ def comparison_page(diff: RubricDiff, log: LogDiff | None, source: Path) -> Page
     yield Line(f"Iterations of {source}", "bold")
     yield ""
     rows = [_iteration_row(diff, iteration) for iteration in log.iterations]
-    columns = (ITER, TASK, *sides, numeric("CHANGE", 7), BAND)
-    full = FULL_TEXT in (diff.before.text, diff.after.text)
-    yield Table(columns, rows, notes="MOVED BY", notes_indent=8, full=full)
+    columns: Columns = (ITER, "TASK", *numbers, "BAND")
+    yield Table(columns, rows, notes="MOVED BY", notes_indent=8)
     yield ""
-    yield pairs(_total_rows(log.totals()), width=12)
+    yield pairs(_total_rows(log.totals()))
 
 
 def _spec_row(spec: SpecChange) -> TableRow:

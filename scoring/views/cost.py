@@ -22,7 +22,7 @@ from scoring.text import counted, short, shortened
 
 from .amounts import cost_text, percent, unpriced_lines
 from .landing_text import STATE_WORDS
-from .table import Line, Page, Table, columns_of, numeric
+from .table import Line, Page, Table, numeric
 from .work_rows import WorkRow, WorkRows, day_of
 
 FATES = ("landed", "fixed", "taken_back", "nothing", "open", "talk")
@@ -236,7 +236,7 @@ def cost_page(value: PlainData, days: str, zone: tzinfo | None) -> Page:
         rows.append(
             (shortened(group["name"]), cost_text(group["cost"]), *shares_of(group))
         )
-    yield Table(columns_of(value["by"].upper(), *map(numeric, headings)), rows)
+    yield Table((value["by"].upper(), *map(numeric, headings)), rows)
     if len(shown) < len(groups):
         yield Line(f"and {len(groups) - len(shown)} more: --json has all", "dim")
 
@@ -253,7 +253,7 @@ def cost_page(value: PlainData, days: str, zone: tzinfo | None) -> Page:
         ended = str(day_of(unit["ended"], zone) or "-")
         subject = shortened(unit["subject"]) or "-"
         rows.append((cost_text(unit["cost"]), ended, state, subject, where))
-    yield Table(columns_of(numeric("COST"), "ENDED", "STATE", "SUBJECT", "WHERE"), rows)
+    yield Table((numeric("COST"), "ENDED", "STATE", "SUBJECT", "WHERE"), rows)
 
 
 def everything(
@@ -330,7 +330,7 @@ def everything_page(value: PlainData, days: str) -> Page:
                 group[key] for key in ("sessions", "responses", "unpriced_responses")
             ]
             rows.append((shortened(group["name"]), cost_text(group["cost"]), *counts))
-        yield Table(columns_of(kind.upper(), *heads), rows)
+        yield Table((kind.upper(), *heads), rows)
         if sum(group["sessions"] for group in groups) > total["sessions"]:
             yield Line(
                 f"A session of more than one {kind} counts in the row of each.", "dim"

@@ -18,7 +18,7 @@ from rich.text import Text
 
 from scoring.text import show_hidden, visible
 
-from .table import AnyCell, Block, Line, Table, TableRow, as_cell, line_or_table
+from .table import AnyCell, Block, Column, Line, Table, TableRow, as_cell, line_or_table
 
 RowTexts: TypeAlias = list[Text]
 """The texts of a row, one for each column."""
@@ -37,8 +37,6 @@ _LINE_START = re.compile(r" *(?:(?:→|-|[0-9]{1,4}\.) +|\S{1,16} {2,})?")
 def draw(blocks: Iterable[Block], console: Console) -> None:
     """Draw lines and tables on a terminal."""
     for block in map(line_or_table, blocks):
-        if block.only == "pipe":
-            continue
         if isinstance(block, Line):
             parts = [_text(cell) for cell in block.cells()]
             line = Text(style=block.style).join(parts)
@@ -48,9 +46,8 @@ def draw(blocks: Iterable[Block], console: Console) -> None:
             console.print(_with_hanging_indent(line, console.width), overflow="fold")
             continue
 
-        table = block.shown_in(None, "terminal", "full")
         indent = block.indent
-        for part in _fitted(table, max(console.width - indent, 1)):
+        for part in _fitted(block, max(console.width - indent, 1)):
             indented = Padding(part, (0, 0, 0, indent)) if indent else part
             console.print(indented, overflow="fold")
 
@@ -86,10 +83,10 @@ def _texts(row: TableRow) -> RowTexts:
 
 def _fitted(table: Table, width: int) -> Drawn:
     """Yield a table in the first form that has room, in the order that the module names."""
-    rows = table.table_rows()
+    columns, rows = table.shown()
     has_notes = any(row.notes for row in rows)
     if table.heads:
-        heads = [column.head for column in table.columns]
+        heads = [column.head for column in columns]
         rows.insert(0, TableRow(heads, [table.notes], "bold"))
 
     lines = list(map(_texts, rows))
@@ -103,7 +100,7 @@ def _fitted(table: Table, width: int) -> Drawn:
     if _total_width(widths) <= width:
         if lines:
             # the last are the notes
-            right = [*(column.right for column in table.columns), False]
+            right = [*(column.right for column in columns), False]
             yield _grid(with_notes, widths, right)
         return
 
@@ -113,14 +110,14 @@ def _fitted(table: Table, width: int) -> Drawn:
             yield from _notes_below(row, width)
         return
 
-    for index in reversed(range(len(table.columns))):
+    for index in reversed(range(len(columns))):
         if _total_width(_column_widths(lines)) > width:
             for row, line in zip(rows, lines, strict=True):
                 line[index] = _text(row.cells[index], row.style, brief=True)
 
-    shown = _columns_with_room(table, _column_widths(lines), width)
+    shown = _columns_with_room(table.records, _column_widths(lines), width)
     if shown:
-        yield from _with_columns_below(table, rows, lines, shown, width)
+        yield from _with_columns_below(columns, rows, lines, shown, width)
     else:
         yield from _blocks(rows, width)
 
@@ -143,7 +140,7 @@ def _grid(lines: list[RowTexts], widths: list[int], right: Iterable[bool]) -> Ri
     return grid
 
 
-def _columns_with_room(table: Table, widths: list[int], width: int) -> list[int]:
+def _columns_with_room(records: bool, widths: list[int], width: int) -> list[int]:
     """Return the indices of the columns that stay in the row.
 
     The widest columns go first, and the first column never goes. The list is empty where the first
@@ -152,7 +149,7 @@ def _columns_with_room(table: Table, widths: list[int], width: int) -> list[int]
     shown = list(range(len(widths)))
     total = _total_width(widths)
     while total > width:
-        if len(shown) == 1 or table.records:
+        if len(shown) == 1 or records:
             return []
         widest = max(shown[1:], key=lambda index: (widths[index], index))
         shown.remove(widest)
@@ -161,7 +158,7 @@ def _columns_with_room(table: Table, widths: list[int], width: int) -> list[int]
 
 
 def _with_columns_below(
-    table: Table,
+    columns: list[Column],
     rows: list[TableRow],
     lines: list[RowTexts],
     shown: list[int],
@@ -173,7 +170,7 @@ def _with_columns_below(
     """
     widths = _column_widths(lines)
     shown_widths = [widths[index] for index in shown]
-    right = [table.columns[index].right for index in shown]
+    right = [columns[index].right for index in shown]
 
     for row, line in zip(rows, lines, strict=True):
         yield _grid([[line[index] for index in shown]], shown_widths, right)
@@ -181,7 +178,7 @@ def _with_columns_below(
             continue
 
         moved = []
-        for index, column in enumerate(table.columns):
+        for index, column in enumerate(columns):
             text = line[index]
             if index in shown or text.plain in ("", "-"):
                 continue

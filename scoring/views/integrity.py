@@ -16,17 +16,10 @@ from scoring.signals.values import (
 from scoring.statistics import mean_or_none
 from scoring.text import counted, spans
 
-from .table import Column, Line, Page, Table, TableRow, numeric
+from .table import Columns, Line, Page, Table, TableRow, numeric
 
-_COLUMNS = (
-    Column("ROLE", 10),
-    Column("SIGNAL", 22),
-    numeric("PAIRS", 6),
-    numeric("OVER", 6),
-    numeric("MEAN", 8),
-    numeric("WORST", 8),
-    Column("OVER-CLAIMED IN", 0),
-)
+_NUMBERS = map(numeric, ("PAIRS", "OVER", "MEAN", "WORST"))
+_COLUMNS: Columns = ("ROLE", "SIGNAL", *_NUMBERS, "OVER-CLAIMED IN")
 
 
 _ROLES = {

@@ -28,7 +28,7 @@ from scoring.statistics import DRAWS, Interval, resampled
 from scoring.text import counted
 
 from .labelled import NO_LABELS
-from .table import Page, Table, columns_of, number, numeric, titled
+from .table import Page, Table, number, numeric, titled
 
 Ratings: TypeAlias = Sequence[Sequence[float]]
 """For each unit, such as an iteration, the ratings that it got."""
@@ -291,5 +291,5 @@ def _measures(title: str, head: str, measures: Mapping[str, Measured]) -> Page:
         value = number(measured.value)
         rows.append((name, measured.n, value, interval))
 
-    columns = columns_of(head, numeric("N"), numeric("VALUE"), "95 % INTERVAL")
+    columns = (head, numeric("N"), numeric("VALUE"), "95 % INTERVAL")
     yield from titled(title, Table(columns, rows, indent=2))

@@ -12,14 +12,14 @@ from scoring.signals.human_label import HUMAN_LABEL, counting_labels
 from scoring.statistics import mean_or_none
 from scoring.text import counted, cut, printable
 
-from .table import Line, Page, Table, columns_of, number
+from .table import Line, Page, Table, number
 
 NO_LABELS = "No labels; 'da-score label next' says where to begin."
 
 _NOTE_WIDTH = 40
 _TASK_WIDTH = 80
 _DISTANCE_DIGITS = 1  # of a distance that decide the order
-_COLUMNS = columns_of(
+_COLUMNS = (
     "ITER",
     "ACTOR",
     "ROLE",

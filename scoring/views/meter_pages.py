@@ -14,13 +14,12 @@ from scoring.text import cut, quote, some_of
 
 from .table import (
     Cell,
-    Column,
+    Columns,
     Line,
     Page,
     Pair,
     Table,
     TableRow,
-    columns_of,
     number,
     numeric,
 )
@@ -46,8 +45,8 @@ def advice_view(advice: PlainData) -> Page:
 
     signal = Cell(advice["signal"], style=_SIGNAL_STYLES[advice["signal"]])
     yield Line((signal, f"  as of round {advice['round']}"))
-    yield Line(only="terminal")
-    yield Table(columns_of(Column("", 5), ""), rows, heads=False)
+    yield ""
+    yield Table(("", ""), rows, heads=False)
 
 
 def _advice_parts(advice: PlainData) -> Iterator[Pair]:
@@ -99,8 +98,13 @@ def _rounds_text(numbers: Sequence[int]) -> str:
     return f"{noun} {some_of(numbers, _MOST_ROUNDS)}"
 
 
-_SETTING_COLUMNS = columns_of(
-    "SETTING", "AGREE", numeric("SHARE"), "95 % INTERVAL", "NOVELTY", "READINESS"
+_SETTING_COLUMNS = (
+    "SETTING",
+    "AGREE",
+    numeric("SHARE"),
+    "95 % INTERVAL",
+    "NOVELTY",
+    "READINESS",
 )
 
 
@@ -171,7 +175,7 @@ def _details(calibration: Calibration) -> Page:
 
     confusion = calibration.confusion()
     rows = [(expected, *counts.values()) for expected, counts in confusion.items()]
-    yield Table(columns_of("EXPECTED", *map(numeric, confusion)), rows, indent=2)
+    yield Table(("EXPECTED", *map(numeric, confusion)), rows, indent=2)
 
     for outcome in calibration.outcomes:
         file = outcome.file
@@ -200,8 +204,7 @@ _SCORES = {
 
 _LEGEND = (
     "E exploration, C convergence, F focus, N novelty, RECENT novelty with the round before, "
-    "M completeness,",
-    "SPREAD disagreement; each from 0 to 1. "
+    "M completeness, SPREAD disagreement; each from 0 to 1. "
     "A status says nothing about whether what was agreed is right.",
 )
 _STATUS_STYLES = {
@@ -210,13 +213,13 @@ _STATUS_STYLES = {
     "ready_to_decide": "bold green",
     "park_or_abort": "magenta",
 }
-_ROUND_COLUMNS = [
-    numeric("ROUND", 5),
-    Column("STATUS", 17),
-    Column("STRENGTH", 8),
-    Column("MAY END", 7),
-    *(numeric(head, 6) for head in _SCORES),
-]
+_ROUND_COLUMNS: Columns = (
+    numeric("ROUND"),
+    "STATUS",
+    "STRENGTH",
+    "MAY END",
+    *map(numeric, _SCORES),
+)
 
 
 def meeting_view(
@@ -247,8 +250,7 @@ def meeting_view(
         )
     yield Table(_ROUND_COLUMNS, rows)
     yield ""
-    yield from (Line(line, only="pipe") for line in _LEGEND)
-    yield Line(" ".join(_LEGEND), "dim", only="terminal")
+    yield Line(_LEGEND, "dim")
 
     for verdict in verdicts:
         yield ""
@@ -258,11 +260,10 @@ def meeting_view(
                 _status_cell(verdict),
             )
         )
-        lines = list(_labelled_lines(verdict))
-        for label, text in lines:
-            yield Line(f"  {label:<11}{text}", only="pipe")
-        cells = [(Cell(label, style="dim"), text) for label, text in lines]
-        yield Table(columns_of("", ""), cells, heads=False, indent=2, only="terminal")
+        lines = [
+            (Cell(label, style="dim"), text) for label, text in _labelled_lines(verdict)
+        ]
+        yield Table(("", ""), lines, heads=False, indent=2)
 
 
 def _status_cell(verdict: MeetingVerdict) -> Cell:

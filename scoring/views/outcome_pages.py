@@ -17,14 +17,14 @@ from .table import (
     AnyCell,
     Cell,
     Cells,
+    Columns,
     Page,
     Table,
-    columns_of,
     named_cells,
     numeric,
 )
 
-_COLUMNS = columns_of(
+_COLUMNS: Columns = (
     *NAMED,
     "STATE",
     *map(numeric, ("ADDED", "CHANGED", "SURVIVED", "FIXED")),
@@ -62,7 +62,7 @@ def outcomes_page(rows: Sequence[BecameRow], horizon_days: float) -> Page:
         yield "no iterations"
         return
 
-    yield Table(_COLUMNS, list(map(_outcome_row, rows)), full=True)
+    yield Table(_COLUMNS, list(map(_outcome_row, rows)))
 
     yield ""
     yield states_text(

@@ -25,23 +25,19 @@ from .session_pages import (
     with_score_named,
 )
 from .table import (
-    BAND,
-    BOUNDS,
-    COVERAGE,
-    ITER,
     NAMED,
     SCORE,
-    TASK,
     Cells,
     Column,
+    Columns,
     Line,
     Page,
     Table,
     band_cell,
     band_text,
     bounds_text,
-    columns_of,
     coverage_cell,
+    fixed,
     named_cells,
     number,
 )
@@ -49,16 +45,7 @@ from .work_groups import work_by
 from .work_pages import became_page
 from .work_rows import WorkRows, work_summary
 
-_REFERENCE_COLUMNS = [
-    ITER,
-    TASK,
-    SCORE,
-    BAND._replace(width=26),
-    Column("DATE", 0),
-]
-"""The columns on a pipe, under rubrics that have the reference's text there."""
-
-_LOST_EVIDENCE = Column("", only="full", prose=True)
+_LOST_EVIDENCE = Column("", prose=True)
 _WROTE_NOTHING = "Wrote nothing (--no-write)"
 _MOST_ROWS = 20  # that a terminal shows without --all
 _MANY_SESSIONS = 20  # that are shown only with --sessions
@@ -122,15 +109,20 @@ def _reference_page(scored: LogSummary, source: Path) -> Page:
     yield f"Iterations: {len(scored.lines)}   Sessions: {len(scored.sessions)}   Source: {source}"
     yield ""
 
-    rows = []
+    rows: list[Cells] = [("ITER", "TASK", "SCORE", "BAND", "DATE")]
     for line in scored.lines:
         value = number(line.value, line.scored)
-        band = band_cell(line.band)
+        band = band_text(line.band)
         rows.append((line.iteration, line.task_id, value, band, line.date))
-    yield Table(_REFERENCE_COLUMNS, rows)
+    yield from fixed((6, 12, 9, 26, 0), rows)
     if scored.sessions:
         yield ""
-        yield Table(SESSIONS, session_rows(scored.sessions, {}, intervals=False))
+        rows = [("SESSION", "SCORE", "ITERS", "BAND")]
+        for session in scored.sessions:
+            value = number(session.value, session.scored)
+            counts = (value, len(session.iterations), band_text(session.band))
+            rows.append((session.session_id, *counts))
+        yield from fixed((40, 9, 11, 0), rows)
 
     yield ""
     wrote = _WROTE_NOTHING
@@ -182,7 +174,15 @@ def _scores_page(scored: LogSummary, source: Path, more: RunShown) -> Page:
     shown = lines
     if more.terminal and not more.every:
         shown = lines[-_MOST_ROWS:]
-    columns = columns_of(*NAMED, SCORE, BOUNDS, BAND, COVERAGE, "DATE", _LOST_EVIDENCE)
+    columns: Columns = (
+        *NAMED,
+        SCORE,
+        "BOUNDS",
+        "BAND",
+        "COVERAGE",
+        "DATE",
+        _LOST_EVIDENCE,
+    )
     rows: list[Cells] = []
     for line in shown:
         subject = more.subjects.get(line.commit) or line.summary
@@ -197,7 +197,7 @@ def _scores_page(scored: LogSummary, source: Path, more: RunShown) -> Page:
             lost,
         )
         rows.append(row)
-    yield Table(with_score_named(more.meaning, columns), rows, full=True)
+    yield Table(with_score_named(more.meaning, columns), rows)
     if len(shown) < len(lines):
         every = counted(len(lines), "iteration")
         yield Line(f"The last {len(shown)} of {every}; --all shows every one.", "dim")
@@ -212,7 +212,7 @@ def _scores_page(scored: LogSummary, source: Path, more: RunShown) -> Page:
         graded = more.meaning.means_something
         rows = session_rows(sessions, members, intervals=more.terminal, graded=graded)
         yield ""
-        yield Table(with_score_named(more.meaning, SESSIONS), rows, full=True)
+        yield Table(with_score_named(more.meaning, SESSIONS), rows)
 
 
 def run_payload(scored: LogSummary, more: RunShown | None = None) -> PlainData:

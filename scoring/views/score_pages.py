@@ -6,6 +6,7 @@ from typing import Any
 
 from msgspec import structs
 
+from rubric import SignalContribution
 from scoring.evidence.entry_files import HookOutcome
 from scoring.evidence.facts import IterationFacts
 from scoring.frozen import PlainData, fields_of
@@ -15,38 +16,36 @@ from scoring.sidecars.provenance import OwnLines
 from scoring.sidecars.scores import PersistedScore
 from scoring.sidecars.states import CURRENT, State
 from scoring.signals.values import Deliberation, IterationObjectives, deliberation_dict
+from scoring.text import cut, printable
 
 from .session_pages import reference_head, score_text, spending_section
 from .table import (
+    Cells,
     Column,
+    Columns,
     Line,
     Page,
-    Place,
+    Pair,
     Table,
     TableRow,
-    columns_of,
+    fixed,
     number,
     numeric,
     pairs,
+    titled,
 )
 
-_BREAKDOWN = [
-    Column("SIGNAL", 22),
-    Column("PRESENT", 7),
-    numeric("SUBSCORE", 8),
-    numeric("WEIGHT", 8),
-    numeric("CONTRIB", 8),
-    Column("DETAIL", 60, cut=True, only="pipe"),
-    Column("DETAIL", only="terminal", prose=True),
-]
-_HOOKS = [
-    Column("RULE_ID", 40, cut=True),
-    Column("SENTINEL_ID", 32, cut=True),
-    Column("LIFECYCLE", 22, cut=True),
-    Column("RESULT", 10, cut=True),
-    Column("INTERVENTION", 0),
-]
-_CHECKS = columns_of("CHECK", "SEEN", Column("DETAIL", prose=True))
+_DETAIL = Column("DETAIL", prose=True)
+_BREAKDOWN: Columns = (
+    "SIGNAL",
+    "PRESENT",
+    *map(numeric, ("SUBSCORE", "WEIGHT", "CONTRIB")),
+    _DETAIL,
+)
+_HOOKS = ("RULE_ID", "SENTINEL_ID", "LIFECYCLE", "RESULT", "INTERVENTION")
+_CHECKS = ("CHECK", "SEEN", _DETAIL)
+_DETAIL_WIDTH = 60  # characters that the reference shows of a detail
+_LINKED = "linked_traces_to_outcomes: yes (derived)"
 
 
 def iteration_page(
@@ -55,7 +54,6 @@ def iteration_page(
     source: Path,
     deliberation: Deliberation | None = None,
     objectives: IterationObjectives | None = None,
-    full: bool = False,
     state: State | None = None,
     spending: Spending | None = None,
     about: Sequence[str] = (),
@@ -69,68 +67,90 @@ def iteration_page(
         source: the file or log that the score comes from.
         deliberation: what the diminishing-returns meter says; None without a transcript for it.
         objectives: what transcripts show without a vote; None to leave that out.
-        full: whether a pipe shows as much as a terminal.
         state: how far the sidecar can be trusted; None for a score that is computed now.
         spending: what the iteration used; None where that is not known.
         about: lines about the work: its commit, and what became of it.
         meaning: what scores are worth here.
     """
-    name = f"Iteration {score.iteration}"
-    if not full:
-        yield reference_head(name, score)
-
-    only: Place | None = None if full else "terminal"
-    yield Line(name, "bold", only=only)
-    for text in about:
-        yield Line(text, only=only)
-    yield Line(score_text(meaning, score, score.bounds), only=only)
+    yield Line(f"Iteration {score.iteration}", "bold")
+    yield from about
+    yield score_text(meaning, score, score.bounds)
     if score.linked_traces_to_outcomes:
-        yield Line("linked_traces_to_outcomes: yes (derived)", "bold")
-    yield Line(str(score.coverage), "dim", only=only)
+        yield Line(_LINKED, "bold")
+    yield Line(str(score.coverage), "dim")
     if state is not None:
         style = "dim" if state.name == "current" else "bold yellow"
-        yield Line(f"This score is {state}", style, only=only)
+        yield Line(f"This score is {state}", style)
 
     yield ""
     rows = []
     for row in score.breakdown:
-        cells = (
-            row.signal,
-            "yes" if row.present else "no",
-            number(row.sub_score, row.present),
-            number(row.effective_weight if row.present else row.nominal_weight),
-            number(row.contribution, row.present),
-            row.detail,
-            " · ".join(text for text in (row.fact, row.detail) if text),
-        )
-        rows.append(TableRow(cells, style="" if row.present else "dim"))
-    yield Table(_BREAKDOWN, rows, full=full)
+        detail = " · ".join(text for text in (row.fact, row.detail) if text)
+        style = "" if row.present else "dim"
+        rows.append(TableRow((*_vote_cells(row), detail), style=style))
+    yield Table(_BREAKDOWN, rows)
     if hooks:
-        gates = []
-        for hook in hooks:
-            names = (hook.rule_id, hook.sentinel_id, hook.lifecycle_point)
-            gates.append((*names, hook.result, hook.intervention_class))
-        yield from _section("Hook outcome sources", Table(_HOOKS, gates, full=full))
+        yield from titled("Hook outcome sources", Table(_HOOKS, _hook_rows(hooks)))
     if deliberation is not None:
-        yield from _deliberation_section(deliberation, score)
+        title, texts = _deliberation_texts(deliberation, score)
+        yield from titled(title, pairs(texts))
     if objectives is not None:
-        yield from _objectives_section(objectives)
-    yield from spending_section(spending, full)
+        yield from titled("Observed, not scored", _objectives_table(objectives))
+    yield from spending_section(spending)
     yield ""
     yield Line(f"Source: {source}", "dim")
 
 
-def _section(title: str, table: Table) -> Page:
-    """Yield a table under a title. A pipe has a colon after the title and indents the table."""
+def reference_iteration(
+    score: PersistedScore,
+    hooks: Sequence[HookOutcome],
+    source: Path,
+    deliberation: Deliberation | None,
+) -> Page:
+    """Yield the score of one iteration in the reference's words, from what is shown of it."""
+    yield reference_head(f"Iteration {score.iteration}", score)
+    if score.linked_traces_to_outcomes:
+        yield _LINKED
+
     yield ""
-    yield Line(f"{title}:", only="pipe")
-    yield Line(title, "bold", only="terminal")
-    yield table._replace(indent=2, only="pipe")
-    yield table._replace(only="terminal")
+    rows = [["SIGNAL", "PRESENT", "SUBSCORE", "WEIGHT", "CONTRIB", "DETAIL"]]
+    for row in score.breakdown:
+        rows.append([*_vote_cells(row), cut(printable(row.detail), _DETAIL_WIDTH)])
+    yield from fixed((22, 7, 8, 8, 8, 0), rows)
+    if hooks:
+        yield from ("", "Hook outcome sources:")
+        yield from fixed((40, 32, 22, 10, 0), [_HOOKS, *_hook_rows(hooks)], "  ")
+    if deliberation is not None:
+        title, texts = _deliberation_texts(deliberation, score)
+        yield from ("", f"{title}:", *fixed((9, 0), texts, "  "))
+    yield from ("", f"Source: {source}")
 
 
-def _deliberation_section(deliberation: Deliberation, score: PersistedScore) -> Page:
-    """Yield what the diminishing-returns meter says, or why it says nothing."""
+def _vote_cells(row: SignalContribution) -> list[str]:
+    """Return the cells of a row of the breakdown before its detail."""
+    return [
+        row.signal,
+        "yes" if row.present else "no",
+        number(row.sub_score, row.present),
+        number(row.effective_weight if row.present else row.nominal_weight),
+        number(row.contribution, row.present),
+    ]
+
+
+def _hook_rows(hooks: Sequence[HookOutcome]) -> list[Cells]:
+    """Return hook outcomes as rows of the table of them."""
+    rows: list[Cells] = []
+    for hook in hooks:
+        names = (hook.rule_id, hook.sentinel_id, hook.lifecycle_point)
+        rows.append((*names, hook.result, hook.intervention_class))
+    return rows
+
+
+def _deliberation_texts(
+    deliberation: Deliberation,
+    score: PersistedScore,
+) -> tuple[str, list[Pair]]:
+    """Return a title, and what the diminishing-returns meter says or why it says nothing."""
     votes = any(row.signal == "diminishing_returns" for row in score.breakdown)
     role = "votes" if votes else "observed, does not vote"
     title = f"Diminishing returns ({role} under rubric {score.rubric_version})"
@@ -163,21 +183,18 @@ def _deliberation_section(deliberation: Deliberation, score: PersistedScore) -> 
             rows.append(("FLAGS", ", ".join(flags)))
 
     rows += [("PROFILE", deliberation.profile), ("SOURCE", str(deliberation.source))]
-    yield from _section(title, pairs(rows, width=9))
+    return title, rows
 
 
-def _objectives_section(objectives: IterationObjectives) -> Page:
-    """Yield, on a terminal alone, what transcripts show without a vote."""
-    yield Line(only="terminal")
-    yield Line("Observed, not scored", "bold", only="terminal")
-
+def _objectives_table(objectives: IterationObjectives) -> Table:
+    """Return what transcripts show without a vote."""
     rows = []
     for name, value in objectives.as_dict().items():
         seen = "-"
         if value["present"]:
             seen = "yes" if value["sub_score"] else "no"
         rows.append((name, seen, str(value["detail"])))
-    yield Table(_CHECKS, rows, only="terminal")
+    return Table(_CHECKS, rows)
 
 
 def score_payload(

@@ -21,53 +21,49 @@ from scoring.statistics import Interval, bootstrap_interval, mean_or_none
 
 from .amounts import spending_lines
 from .table import (
-    BAND,
-    BOUNDS,
-    COVERAGE,
-    INTERVAL,
-    ITER,
     NAMED,
     SCORE,
     AnyCell,
     Cell,
     Cells,
     Column,
+    Columns,
     Line,
     Page,
-    Place,
     Table,
     band_cell,
     band_text,
     bounds_text,
     coverage_cell,
+    fixed,
     named_cells,
     number,
     numeric,
+    titled,
 )
 
 Members: TypeAlias = Mapping[int, Breakdown | ScoredLine]
 """What the scores of iterations rest on, by iteration. An iteration without a key is not known."""
 
-SESSIONS = [
-    Column("SESSION", 40, cut=True),
+SESSIONS: Columns = (
+    "SESSION",
     SCORE,
-    BOUNDS,
-    INTERVAL,
-    numeric("ITERS", 11),
-    BAND,
-    COVERAGE,
-]
+    "BOUNDS",
+    "95 %",
+    numeric("ITERS"),
+    "BAND",
+    "COVERAGE",
+)
 """The columns of a table of sessions."""
 
-_MEMBERS = [
-    ITER,
-    *(column._replace(only="full") for column in NAMED[1:]),
+_MEMBERS: Columns = (
+    *NAMED,
     SCORE,
-    BOUNDS,
-    BAND,
-    COVERAGE,
-    Column("STATE", only="full", prose=True),
-]
+    "BOUNDS",
+    "BAND",
+    "COVERAGE",
+    Column("STATE", prose=True),
+)
 """The columns of the iterations of a session."""
 
 _SHORTEST_ID = 8  # characters of a session id that are shown at least
@@ -125,7 +121,6 @@ def session_page(
     members: Members,
     source: Path,
     intervals: bool,
-    full: bool,
     spending: Spending | None,
     states: Mapping[int, State],
     names: Mapping[int, Cells],
@@ -139,34 +134,27 @@ def session_page(
         members: what the scores of its iterations rest on, as far as that is known.
         source: the file or log that the session comes from.
         intervals: whether to show the interval of the mean.
-        full: whether a pipe shows as much as a terminal.
         spending: what the session used; None where that is not known.
         states: how far the sidecars of its iterations can be trusted, by iteration.
         names: the cells that name its iterations, by iteration.
         became: a sentence that says what became of the work; "" to leave that out.
         meaning: what scores are worth here.
     """
-    name = f"Session {session.session_id}"
-    if not full:
-        yield reference_head(name, session)
-        yield Line(f"Iterations: {len(session.iterations)}", only="pipe")
-
-    only: Place | None = None if full else "terminal"
-    yield Line(name, "bold", only=only)
+    yield Line(f"Session {session.session_id}", "bold")
     if became:
-        yield Line(became, only=only)
-    yield Line(score_text(meaning, session, _mean_bounds(session, members)), only=only)
+        yield became
+    yield score_text(meaning, session, _mean_bounds(session, members))
 
     rests_on = _coverage_cell(
         session, members, what=" iterations scored", average=" on average"
     )
-    yield Line(rests_on.shown(), "dim", only=only)
+    yield Line(rests_on.shown(), "dim")
     interval = _interval_of_mean(session) if intervals else None
     if interval:
-        yield Line(f"mean {interval}, with 95 % confidence", "dim", only="terminal")
+        yield Line(f"mean {interval}, with 95 % confidence", "dim")
     yield ""
 
-    graded = meaning.means_something or not (full or intervals)
+    graded = meaning.means_something
     rows = []
     for ref in session.per_iteration:
         named = names.get(ref.iteration) or named_cells(ref.iteration, "", "", None)
@@ -189,38 +177,41 @@ def session_page(
         )
 
     columns = _MEMBERS if graded else with_score_named(meaning, _MEMBERS)
-    yield Table(columns, rows, full=full)
-    yield from spending_section(spending, full)
+    yield Table(columns, rows)
+    yield from spending_section(spending)
     yield ""
     yield Line(f"Source: {source}", "dim")
 
 
-def with_score_named(meaning: Meaning, columns: Sequence[Column]) -> list[Column]:
+def reference_session(session: SessionScore, source: Path) -> Page:
+    """Yield a session and its iterations in the reference's words."""
+    yield reference_head(f"Session {session.session_id}", session)
+    yield from (f"Iterations: {len(session.iterations)}", "")
+    rows: list[Cells] = [("ITER", "SCORE", "BAND")]
+    for ref in session.per_iteration:
+        score = number(ref.value, ref.scored)
+        rows.append((ref.iteration, score, band_text(ref.band)))
+    yield from fixed((6, 9, 0), rows)
+    yield from ("", f"Source: {source}")
+
+
+def with_score_named(meaning: Meaning, columns: Columns) -> Columns:
     """Return columns in which the heading of :data:`SCORE` is what scores are called here."""
     score = SCORE._replace(head=meaning.name.partition(" ")[0].upper())
     return [score if column is SCORE else column for column in columns]
 
 
-def spending_section(spending: Spending | None, full: bool) -> Page:
-    """Yield what an iteration or a session used, or nothing for None.
-
-    A pipe shows these lines only if ``full`` is set.
-    """
+def spending_section(spending: Spending | None) -> Page:
+    """Yield what an iteration or a session used, or nothing for None."""
     lines = spending_lines(spending)
-    if not lines:
-        return
-
-    only: Place | None = None if full else "terminal"
-    yield Line(only=only)
-    yield Line("Used", "bold", only=only)
-    for text in lines:
-        yield Line(text, only=only)
+    if lines:
+        yield from titled("Used", *lines)
 
 
-def reference_head(name: str, score: PersistedScore | SessionScore) -> Line:
-    """Return what the reference says first of an iteration or a session, for a pipe alone."""
+def reference_head(name: str, score: PersistedScore | SessionScore) -> str:
+    """Return what the reference says first of an iteration or a session."""
     value = f"score {number(score.value, score.scored)}   band {band_text(score.band)}"
-    return Line(f"{name}   rubric {score.rubric_version}   {value}", only="pipe")
+    return f"{name}   rubric {score.rubric_version}   {value}"
 
 
 def score_text(

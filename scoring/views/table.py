@@ -1,19 +1,16 @@
 """What a command shows, as a value: lines and tables.
 
-One value becomes text for a pipe and a drawing on a terminal (``drawing.py``). The text is byte for
-byte the reference's where the reference has such a table (docs/COMMANDS.md, "Tables on a pipe").
-Control characters in texts are always shown as escapes.
+One value becomes text for a pipe and a drawing on a terminal (``drawing.py``). Control characters
+in texts are always shown as escapes.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import compress
-from typing import Literal, NamedTuple, TypeAlias
+from typing import NamedTuple, TypeAlias
 
 from rubric import BAND_LABELS, Bounds
 from rubric.breakdown import Coverage
 from scoring.text import as_utf8, cut, printable, short
-
-Place: TypeAlias = Literal["pipe", "terminal"]
 
 _GAP = "  "
 _SUBJECT_WIDTH = 72
@@ -74,31 +71,23 @@ class Column(NamedTuple):
 
     Attributes:
         head: the heading.
-        width: characters on a pipe; None makes the column as wide as its widest cell.
-        cut: whether a pipe cuts longer texts to ``width``, with ``...`` at the end.
         right: whether a terminal aligns the column to the right, as numbers are; a pipe never does.
-        only: the place that shows the column; None for both places. ``full`` means a terminal, and
-            a pipe if the table is full.
         prose: whether the texts explain themselves: a narrow terminal shows them below their row
             without the heading.
     """
 
     head: str
-    width: int | None = None
-    cut: bool = False
     right: bool = False
-    only: Place | Literal["full"] | None = None
     prose: bool = False
 
 
-def numeric(head: str, width: int | None = None) -> Column:
+def numeric(head: str) -> Column:
     """Return a column of numbers, which a terminal aligns to the right."""
-    return Column(head, width=width, right=True)
+    return Column(head, right=True)
 
 
-def columns_of(*heads: Column | str) -> list[Column]:
-    """Return columns, where a bare string is the heading of a column of text."""
-    return [Column(head) if isinstance(head, str) else head for head in heads]
+Columns: TypeAlias = Sequence[Column | str]
+"""The columns of a table; a bare string is the heading of a column of text."""
 
 
 class TableRow(NamedTuple):
@@ -125,90 +114,56 @@ class Table(NamedTuple):
         indent: spaces before each line.
         notes: the heading of the column in which a wide terminal shows the notes of rows.
         notes_indent: further spaces before notes on a pipe, where they are below their row.
-        only: the place that shows the table; None for both places.
-        full: whether a pipe cuts no cell and has the columns for full text.
-        records: whether a narrow terminal shows each row as a block, one line a column.
+        records: whether a narrow terminal shows each row as a block, one line a column, and every
+            column is shown, be it empty or not.
     """
 
-    columns: Sequence[Column]
+    columns: Columns
     rows: Sequence[TableRow | Cells]
     heads: bool = True
     indent: int = 0
     notes: str = ""
     notes_indent: int = 4
-    only: Place | None = None
-    full: bool = False
     records: bool = False
 
     def pipe(self) -> str:
-        """Return the table as text for a pipe, with the notes of a row below it.
-
-        Spaces at the end of a line, as before an empty last cell, stay only where every column has
-        a fixed width, as in the reference's tables.
-        """
-        table = self.shown_in(None, "pipe", "full" if self.full else None)
-        rows = table.table_rows()
+        """Return the table as text for a pipe, with the notes of a row below it."""
+        columns, rows = self.shown()
         if self.heads:
-            rows.insert(0, TableRow([column.head for column in table.columns]))
+            rows.insert(0, TableRow([column.head for column in columns]))
 
-        lines = []
-        for row in rows:
-            texts = []
-            for column, cell in zip(table.columns, row.cells, strict=True):
-                text = as_cell(cell).shown()
-                if column.cut and column.width is not None and not self.full:
-                    text = cut(text, column.width)
-                texts.append(text)
-            lines.append(texts)
-
-        widths = []
-        for column, column_texts in zip(
-            table.columns, zip(*lines, strict=True), strict=False
-        ):
-            width = column.width
-            if self.full or width is None:
-                width = max(map(len, column_texts))
-            widths.append(width)
+        lines = [[as_cell(cell).shown() for cell in row.cells] for row in rows]
+        widths = [max(map(len, texts)) for texts in zip(*lines, strict=True)]
 
         page = []
-        is_padded = not self.full and all(
-            column.width is not None for column in table.columns
-        )
         margin = " " * (self.indent + self.notes_indent)
-        for row, cells in zip(rows, lines, strict=True):
-            padded = map(str.ljust, cells[:-1], widths)
-            line = " " * self.indent + _GAP.join([*padded, *cells[-1:]])
-            page.append(line if is_padded else line.rstrip(" "))
+        for row, texts in zip(rows, lines, strict=True):
+            line = _GAP.join(map(str.ljust, texts, widths))
+            page.append(" " * self.indent + line.rstrip(" "))
             page += [margin + printable(note) for note in row.notes]
         return "".join(f"{line}\n" for line in page)
 
-    def shown_in(self, *places: str | None) -> "Table":
-        """Return the table with the columns that have one of some places as ``only``.
+    def shown(self) -> tuple[list[Column], list[TableRow]]:
+        """Return the columns and rows, without the columns that are empty in every row.
 
-        If ``full`` is among the places, columns that are empty in every row are left out; a table
-        without rows keeps them.
-
-        Args:
-            places: the values of ``only``. None is that of a column which is shown everywhere.
+        A table without rows keeps its columns.
         """
-        rows = self.table_rows()
-        is_shown = []
-        for index, column in enumerate(self.columns):
-            has_text = any(as_cell(row.cells[index]).shown() for row in rows)
-            is_needed = has_text or not rows or "full" not in places
-            is_shown.append(column.only in places and is_needed)
-
-        chosen_rows = [
-            row._replace(cells=list(compress(row.cells, is_shown))) for row in rows
+        columns = [
+            Column(column) if isinstance(column, str) else column
+            for column in self.columns
         ]
-        return self._replace(
-            columns=list(compress(self.columns, is_shown)), rows=chosen_rows
-        )
-
-    def table_rows(self) -> list[TableRow]:
-        """Return the rows, each as a :class:`TableRow`."""
-        return [
+        rows = [
             row if isinstance(row, TableRow) else TableRow(row) for row in self.rows
+        ]
+        if self.records or not rows:
+            return columns, rows
+
+        is_shown = [
+            any(as_cell(cell).shown() for cell in cells)
+            for cells in zip(*(row.cells for row in rows), strict=True)
+        ]
+        return list(compress(columns, is_shown)), [
+            row._replace(cells=list(compress(row.cells, is_shown))) for row in rows
         ]
 
 
@@ -218,13 +173,11 @@ class Line(NamedTuple):
     Attributes:
         parts: the text, or parts of it that may have their own styles.
         style: a style of rich for the whole line.
-        only: the place that shows the line; None for both places.
         pasted: whether people paste it into a shell, so that no terminal may break it.
     """
 
     parts: Cells | str = ""
     style: str = ""
-    only: Place | None = None
     pasted: bool = False
 
     def pipe(self) -> str:
@@ -267,22 +220,33 @@ def titled(title: str, *blocks: Block) -> Iterator[Block]:
     yield from blocks
 
 
-def pairs(rows: Iterable[Pair], width: int | None = None) -> Table:
-    """Return names and texts as a table without headings.
+def pairs(rows: Iterable[Pair]) -> Table:
+    """Return names and texts as a table without headings."""
+    return Table(("", ""), list(rows), heads=False)
+
+
+def fixed(widths: Sequence[int], rows: Iterable[Cells], indent: str = "") -> Page:
+    """Yield rows in columns of fixed widths, as the reference's tables are.
 
     Args:
-        rows: the names and texts.
-        width: characters for the names; None takes as many as the longest name has.
+        widths: characters of each column. Texts are cut to them, with ``...`` at the end. 0, for
+            the last column, means as many as its text has.
+        rows: the rows, with the headings among them. Numbers are never cut.
+        indent: what each line begins with.
     """
-    return Table(columns_of(Column("", width=width), ""), list(rows), heads=False)
+    for row in rows:
+        texts = []
+        for cell, width in zip(row, widths, strict=True):
+            text = printable(str(cell))
+            if width and isinstance(cell, str):
+                text = cut(text, width)
+            texts.append(text.ljust(width))
+        yield indent + _GAP.join(texts)
 
 
 def pipe_text(blocks: Iterable[Block]) -> str:
     """Return a page as text for a pipe."""
-    lines_and_tables = map(line_or_table, blocks)
-    return "".join(
-        block.pipe() for block in lines_and_tables if block.only in (None, "pipe")
-    )
+    return "".join(line_or_table(block).pipe() for block in blocks)
 
 
 def line_or_table(block: Block) -> Line | Table:
@@ -290,16 +254,11 @@ def line_or_table(block: Block) -> Line | Table:
     return Line(block) if isinstance(block, str) else block
 
 
-ITER = numeric("ITER", 6)
-SCORE = numeric("SCORE", 9)
-BAND = Column("BAND", 0)
-BOUNDS = Column("BOUNDS", only="terminal")
-INTERVAL = Column("95 %", only="terminal")
-COVERAGE = Column("COVERAGE", only="full")
-TASK = Column("TASK", 12, cut=True)
+ITER = numeric("ITER")
+SCORE = numeric("SCORE")
 SHA = Column("SHA")
 SUBJECT = Column("SUBJECT", prose=True)
-NAMED = [ITER, TASK, SUBJECT, SHA]
+NAMED = [ITER, Column("TASK"), SUBJECT, SHA]
 """The columns that name an iteration, at the beginning of its row."""
 
 

@@ -25,14 +25,13 @@ from .table import (
     Page,
     Table,
     band_text,
-    columns_of,
     numeric,
     titled,
 )
 
-_BY_CHANCE = columns_of("FIGURE", numeric("N"), numeric("AUC"), "95 % INTERVAL", "")
-_BY_RANK = columns_of("FIGURE", numeric("N"), numeric("SPEARMAN"), "95 % INTERVAL", "")
-_BANDS = columns_of("BAND", numeric("N"), numeric("SOUND"))
+_BY_CHANCE = ("FIGURE", numeric("N"), numeric("AUC"), "95 % INTERVAL", "")
+_BY_RANK = ("FIGURE", numeric("N"), numeric("SPEARMAN"), "95 % INTERVAL", "")
+_BANDS = ("BAND", numeric("N"), numeric("SOUND"))
 
 
 def with_cases(

@@ -22,7 +22,7 @@ from .amounts import (
 from .comparisons import RANGES, comparisons, months, notes_on_names, trend
 from .landing_text import STATE_WORDS, states_text
 from .look_at import look_at_page
-from .table import Cell, Cells, Line, Lines, Page, Table, columns_of, numeric
+from .table import Cell, Cells, Columns, Line, Lines, Page, Table, numeric
 from .work_groups import FIXED_LATER, WorkGroup
 from .work_rows import (
     CAME_TO_NOTHING,
@@ -45,8 +45,8 @@ _FIGURES = (
     "PER LANDED UNIT",
 )
 NO_WORK = "No work of an agent is known here: no entry and no session of this repository was found"
-_BY = columns_of("BY", *map(numeric, _FIGURES))
-_BY_STATE = columns_of(
+_BY: Columns = ("BY", *map(numeric, _FIGURES))
+_BY_STATE: Columns = (
     "STATE",
     *map(numeric, ("UNITS", "COST", "TIME WITHOUT PAUSES", "OUTPUT TOKENS")),
 )

@@ -37,7 +37,7 @@ class TestDemo:
             "\nReverted: commit f05ce0048ec2 ",
             "\nIteration 5   rubric 2.1.0   score 0.288   band poor\n",
             f"\nOutcome scoring — rubric 2.1.0\nIterations: 9   Sessions: 2   Source: {log}\n",
-            "\nverifier    verifier                7       2       +0.143    -1.000    4, 7\n",
+            "\nverifier  verifier  7      2     +0.143  -1.000  4, 7\n",
         ):
             assert shown in found.out
         assert found.out.endswith(

@@ -36,20 +36,19 @@ class TestText:
     def test_of_integrity(self, da_score: DaScore) -> None:
         assert da_score("integrity").out == (
             "Claimed against observed — .agents/active/iteration-log\n\n"
-            "ROLE        SIGNAL                  PAIRS   OVER    MEAN      WORST     "
-            "OVER-CLAIMED IN\n"
-            "impl        landed                  8       1       -0.125    -1.000    5\n"
-            "impl        verifier                1       0       +0.000    +0.000    -\n"
-            "impl        tests                   8       3       -0.188    -1.000    4-5, 7\n"
-            "impl        scope                   6       2       -0.125    -0.500    5, 8\n"
-            "verifier    verifier                7       2       +0.143    -1.000    4, 7\n\n"
+            "ROLE      SIGNAL    PAIRS  OVER  MEAN    WORST   OVER-CLAIMED IN\n"
+            "impl      landed    8      1     -0.125  -1.000  5\n"
+            "impl      verifier  1      0     +0.000  +0.000  -\n"
+            "impl      tests     8      3     -0.188  -1.000  4-5, 7\n"
+            "impl      scope     6      2     -0.125  -0.500  5, 8\n"
+            "verifier  verifier  7      2     +0.143  -1.000  4, 7\n\n"
             "Deltas are observed minus claimed: below 0 the agent claimed more than was observed.\n"
         )
 
     def test_of_the_rubrics(self, da_score: DaScore) -> None:
         listed = da_score("rubric", "list").out.splitlines()
         assert [line.split()[0] for line in listed][:2] == ["2.0.2", "2.1.0"]
-        assert "2.1.0     7 signals  (default)" in listed
+        assert "2.1.0  7 signals  (default)" in listed
         rows = da_score("rubric", "list", "--json").json
         assert {"version": "2.1.0", "signals": 7, "default": True} in rows
         assert {"version": "2.0.2", "signals": 6, "default": False} in rows
@@ -59,9 +58,9 @@ class TestText:
         assert shown == da_score("rubric", "show", "2.1.0").out
         assert shown.startswith(
             "Rubric 2.1.0   weighted_mean_renormalized\n\n"
-            "SIGNAL                WEIGHT   TWO-WAY  LABEL\n"
+            "SIGNAL               WEIGHT  TWO-WAY  LABEL\n"
         )
-        assert "\nhook_outcomes         0.1      no       Hook-gate outcomes\n" in shown
+        assert "\nhook_outcomes        0.1     no       Hook-gate outcomes\n" in shown
         assert shown.endswith(
             "\nBANDS  excellent from 0.85   good from 0.7   fair from 0.5   poor from 0\n"
         )

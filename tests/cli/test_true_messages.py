@@ -56,7 +56,7 @@ class TestPlainSentences:
 
     def test_doctor_says_which_commits_are_not_here(self, da_score: DaScore) -> None:
         found = da_score("doctor").out
-        assert "COMMITS       1 iteration names one that is not here: 7\n" in found
+        assert "COMMITS      1 iteration names one that is not here: 7\n" in found
 
     def test_derive_says_why_there_is_nothing_to_write_in_a_dry_run_too(
         self, da_score: DaScore

@@ -94,7 +94,7 @@ def test_the_commands_at_the_top_of_the_page_do_what_it_says(tmp_path: Path) -> 
         assert done[-1].status == 0, done[-1].err
 
     _, _, scored, status, query = done
-    assert "\n             scored         1\n" in scored.out
+    assert "\n             scored     1\n" in scored.out
     assert status.out.splitlines()[1].split() == ["3.1.0", "1", "9", "0", "0"]
     header, month, *_ = query.out.splitlines()
     assert (

@@ -590,7 +590,7 @@ class TestEvidenceLoss:
             0,
             [f"{without.log}: 0 scored, 4 up to date, 5 kept (evidence lost)"],
         )
-        assert "           kept             5\n" in found.out
+        assert "           kept         5\n" in found.out
         listed = "".join(
             f"  {without.log}: {n}: {' and '.join(lost)}\n" for n, lost in LOST.items()
         )
@@ -712,7 +712,7 @@ class TestSeveralLogs:
             line for line in found.lines if line.startswith(f"{three[1].log}: failed: ")
         ]
         assert said in line
-        assert "\nLOGS failed                 1\n" in found.out
+        assert "\nLOGS failed             1\n" in found.out
         assert (
             f"\nFailed:\n  {three[1].log}: {line.partition(': failed: ')[2]}\n"
             in found.out
@@ -841,19 +841,19 @@ class TestText:
             "\n"
             "Backfill — rubric 2.1.0\n"
             "\n"
-            "LOGS                        1\n"
-            "ITERATIONS scored           1\n"
-            "           up to date       6\n"
-            "           kept             0\n"
-            "           passed over      2\n"
-            "LOGS failed                 0\n"
-            "TIME                        T s\n"
+            "LOGS                    1\n"
+            "ITERATIONS scored       1\n"
+            "           up to date   6\n"
+            "           kept         0\n"
+            "           passed over  2\n"
+            "LOGS failed             0\n"
+            "TIME                    T s\n"
             "\n"
-            "ABSENT SIGNAL         ITERATIONS  REASON\n"
-            "hook_outcomes         3           no hook-outcomes sidecar for iter-N\n"
+            "ABSENT SIGNAL     ITERATIONS  REASON\n"
+            "hook_outcomes     3           no hook-outcomes sidecar for iter-N\n"
         )
         assert shown.endswith(
-            "verifier              1           no verifier records and no tests_total_pass proxy\n"
+            "verifier          1           no verifier records and no tests_total_pass proxy\n"
         )
 
 
@@ -872,5 +872,5 @@ def test_progress_with_the_time_left_is_shown_on_a_terminal(
     assert re.search(r"backfill .*\d+% (\d:\d\d:\d\d|-:--:--)", bar)
     out = done.stdout.decode()
     assert out.startswith("\nBackfill — rubric 2.1.0\n")  # and no line for each log
-    assert "ITERATIONS scored           27\n" in out
+    assert "ITERATIONS scored       27\n" in out
     assert len(three) == 3

@@ -125,9 +125,9 @@ class TestDoctor:
 
     def test_says_so_in_tables_and_advice_where_rules_attribute(self, run: Run) -> None:
         shown = run("doctor", "--all")
-        assert "CHECKPOINTS   1 in git, with 1 transcript\n" in shown
+        assert "CHECKPOINTS  1 in git, with 1 transcript\n" in shown
         assert (
-            "SESSIONS      1 that worked in this repository belongs to no iteration\n"
+            "SESSIONS     1 that worked in this repository belongs to no iteration\n"
             in shown
         )
         assert (

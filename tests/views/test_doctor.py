@@ -177,7 +177,7 @@ class TestFacts:
             "--transcript-dir",
             "t",
         ).out
-        assert "TRANSCRIPTS   1 file counts; 0 are left out\n" in shown
+        assert "TRANSCRIPTS  1 file counts; 0 are left out\n" in shown
 
     @pytest.mark.usefixtures("whole")
     def test_are_read_from_what_is_there_and_nothing_is_written(
@@ -343,10 +343,10 @@ class TestText:
         out = da_score("doctor", *AS_OBSERVED, "--all").out
         assert out.startswith("da-score doctor — rubric 3.1.0, attributed evidence\n")
         for line in (
-            f"REPOSITORY    {whole.path}",
-            "HISTORY       not shallow",
-            "COMMITS       every one that the log names is here",
-            "TRANSCRIPTS   1 file counts, with 1 session; 1 is left out",
+            f"REPOSITORY   {whole.path}",
+            "HISTORY      not shallow",
+            "COMMITS      every one that the log names is here",
+            "TRANSCRIPTS  1 file counts, with 1 session; 1 is left out",
             "1            work in another folder  /another/app",
             "1      not JSON",
             "landed               100 %    2/2",

@@ -297,11 +297,11 @@ class TestCommand:
         text = diff("2.1.0", "2.2.0")
         assert text.startswith(
             "Rubric 2.1.0 → 2.2.0\n\n"
-            "SIGNAL                2.1.0    2.2.0    CHANGE\n"
-            "landed                0.2      0.184    -0.016\n"
-            "verifier              0.18     0.1656   -0.0144\n"
+            "SIGNAL               2.1.0  2.2.0   CHANGE\n"
+            "landed               0.2    0.184   -0.016\n"
+            "verifier             0.18   0.1656  -0.0144\n"
         )
-        assert "\ndiminishing_returns   -        0.08     added\n" in text
+        assert "\ndiminishing_returns  -      0.08    added\n" in text
         assert (
             "The signals that both have keep their proportions to each other." in text
         )
@@ -328,7 +328,7 @@ class TestCommand:
         data["bands"] = [{"name": "fine", "min": 0.5}, {"name": "poor", "min": 0}]
         data["signals"][0]["label"] = "Landed\n"
         text = diff("2.2.0", write_json(own, data))
-        assert "\ndiminishing_returns   0.08     -        removed\n" in text
+        assert "\ndiminishing_returns  0.08    -      removed\n" in text
         assert "\n    label: Landed on master → Landed\\n\n" in text
         assert "\nBands of 2.2.0: excellent from 0.85" in text
         assert "\nBands of 2.1.0: fine from 0.5, poor from 0\n" in text
@@ -337,11 +337,11 @@ class TestCommand:
     def test_shows_what_moves_in_a_log_and_why(self, diff: Diff) -> None:
         text = diff("2.1.0", "2.2.0")
         assert (
-            f"\nIterations of {LOG}\n\nITER    TASK          2.1.0    2.2.0    CHANGE   BAND\n"
+            f"\nIterations of {LOG}\n\nITER  TASK             2.1.0  2.2.0  CHANGE  BAND\n"
             in text
         )
         assert re.search(
-            r"^2       choose-al\.\.\.  0\.500    0\.625    \+0\.125   fair\n"
+            r"^2     choose-alphabet  0\.500  0\.625  \+0\.125  fair\n"
             r"        diminishing_returns  \+0\.125  presence: absent → 1\.000\n"
             r"          2\.1\.0: not in this rubric\n"
             r"          2\.2\.0: SHIP: novelty 0\.000 LOW, readiness 1\.00 HIGH, 3 rounds\n",
@@ -349,16 +349,16 @@ class TestCommand:
             re.MULTILINE,
         )
         assert re.search(
-            r"^1       store-links   1\.000    1\.000    -        excellent\n2 ",
+            r"^1     store-links      1\.000  1\.000  -       excellent\n2 ",
             text,
             re.MULTILINE,
         )
         assert re.search(
-            r"^3       redirect      0\.933    0\.858    -0\.075   excellent\n",
+            r"^3     redirect         0\.933  0\.858  -0\.075  excellent\n",
             text,
             re.MULTILINE,
         )
-        assert "\nMOVED         2 of 9 iterations\n" in text
+        assert "\nMOVED        2 of 9 iterations\n" in text
         assert "diminishing_returns moved 2, by " in text
 
     @pytest.mark.usefixtures("log")
@@ -412,7 +412,7 @@ class TestCommand:
         log.mkdir()
         data = json.loads(diff("2.1.0", "2.2.0", "--json"))
         assert (data["iterations"], data["totals"]["iterations"]) == ([], 0)
-        assert "MOVED         0 of 0 iterations" in diff("2.1.0", "2.2.0")
+        assert "MOVED  0 of 0 iterations" in diff("2.1.0", "2.2.0")
 
     @pytest.mark.usefixtures("here")
     @pytest.mark.parametrize(

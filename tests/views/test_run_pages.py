@@ -16,7 +16,7 @@ from scoring.scored import LogSummary, ScoredLine
 from scoring.sidecars.meaning import Meaning, keep_meaning, kept_meaning
 from scoring.views.amounts import cost_text
 from scoring.views.run_pages import RunShown, run_page
-from scoring.views.table import line_or_table, pipe_text
+from scoring.views.table import pipe_text
 
 NEW, OLD = ("--rubric", "3.1.0"), ("--rubric", "2.1.0")
 BEGINS, ENDS = "Of 9 units of work 6 landed, 1 was reverted", "reverted by dc5fe68d151e"
@@ -171,7 +171,7 @@ def shown(count: int, verdict: str | None = None, every: bool = False) -> str:
         Path("log"),
         RunShown(meaning=Meaning(verdict), terminal=True, every=every),
     )
-    return pipe_text(line_or_table(block)._replace(only=None) for block in page)
+    return pipe_text(page)
 
 
 class TestScores:

@@ -17,17 +17,17 @@ from scoring.views.table import (
     Line,
     Table,
     TableRow,
+    fixed,
     pairs,
-    pipe_text,
 )
 
 SCORES = Table(
     (
-        Column("ITER", 6, right=True),
-        Column("TASK", 8, cut=True),
-        Column("SCORE", 9, right=True),
-        Column("COVERAGE", only="terminal"),
-        Column("BAND"),
+        Column("ITER", right=True),
+        "TASK",
+        Column("SCORE", right=True),
+        "COVERAGE",
+        "BAND",
     ),
     [
         (
@@ -59,41 +59,22 @@ def test_what_is_pasted_is_not_broken() -> None:
 
 
 class TestPipe:
-    def test_cuts_and_escapes(self) -> None:
-        fixed = Table(
-            (*SCORES.columns[:2], Column("BAND", width=4)),
-            [(1, "a task of many words", "a\x1bb")],
-        )
-        assert fixed.pipe() == "ITER    TASK      BAND\n1       a tas...  a\\x1bb\n"
-
-    def test_cuts_what_is_shown_and_not_what_is_meant(self) -> None:
-        escaped = Table(
-            (Column("T", width=8, cut=True), Column("U", width=1)),
-            [("ab\x01cdefg", "")],
-        )
-        assert escaped.pipe() == "T         U\nab\\x0...  \n"
+    def test_fits_columns_to_their_content_and_escapes(self) -> None:
+        assert SCORES.pipe().splitlines() == [
+            "ITER  TASK                  SCORE  COVERAGE  BAND",
+            "1     a task of many words  0.500  3 of 4    good",
+            "12    b\\nc                  -      0 of 4",
+        ]
 
     @pytest.mark.parametrize(
-        ("width", "end"),
-        [(3, "  "), (None, "")],
-        ids=["a fixed table keeps it", "a fitted does not"],
+        ("records", "text"),
+        [(False, "A  C\nx  y\n"), (True, "A  B  C\nx     y\n")],
+        ids=["is left out", "of records stays"],
     )
-    def test_space_at_the_end_of_a_line(self, width: int | None, end: str) -> None:
-        table = Table((Column("A", width=width), Column("B", width=1)), [("abc", "")])
-        assert table.pipe().splitlines()[1] == "abc" + end
-
-    def test_fits_a_column_without_a_width_to_its_content(self) -> None:
-        table = Table(
-            (Column("A"), Column("B"), Column("C")), [("abcd", 1, "x"), ("b", "", "")]
-        )
-        assert table.pipe() == "A     B  C\nabcd  1  x\nb\n"
-
-    def test_leaves_out_what_only_a_terminal_shows(self) -> None:
-        assert SCORES.pipe().splitlines() == [
-            "ITER    TASK      SCORE      BAND",
-            "1       a tas...  0.500      good",
-            "12      b\\nc      -",
-        ]
+    def test_a_column_that_is_empty(self, records: bool, text: str) -> None:
+        rows = [("x", "", "y")]
+        assert Table(("A", "B", "C"), rows, records=records).pipe() == text
+        assert Table(("A", "B", "C"), []).pipe() == "A  B  C\n"
 
     def test_puts_notes_below_their_row_and_indents(self) -> None:
         rows = [TableRow((1, 2), ("so\n", "and so")), TableRow((3, 4))]
@@ -102,6 +83,20 @@ class TestPipe:
 
     def test_of_no_rows_and_no_heads_is_empty(self) -> None:
         assert Table((Column("A"), Column("B")), [], heads=False).pipe() == ""
+
+
+class TestFixed:
+    def test_cuts_what_is_shown_and_not_what_is_meant(self) -> None:
+        rows = [("T", "U"), ("ab\x01cdefg", "a\x1bb")]
+        assert list(fixed((8, 0), rows)) == ["T         U", "ab\\x0...  a\\x1bb"]
+
+    def test_cuts_no_number_and_not_the_last_text(self) -> None:
+        assert list(fixed((3, 0), [(12345, "a long text")], "  ")) == [
+            "  12345  a long text"
+        ]
+
+    def test_keeps_spaces_at_the_end_of_a_line(self) -> None:
+        assert list(fixed((4, 0), [("abc", "")])) == ["abc   "]
 
 
 class TestTerminal:
@@ -138,31 +133,17 @@ class TestTerminal:
         ]
 
 
-class TestPlaces:
-    BLOCKS = (
-        Line("both"),
-        Line("pipe", only="pipe"),
-        Line("terminal", only="terminal"),
-        Line(),
-        Table((Column("A"),), [(1,)], only="pipe"),
-        Table((Column("B"),), [(2,)], indent=3, only="terminal"),
+def test_rich_is_loaded_for_the_terminal_only() -> None:
+    code = (
+        "import sys; from scoring.views.table import *\n"
+        "table = Table((Column('A'),), [(1,)])\n"
+        "loaded = [name for name in sys.modules if name.startswith('rich')]\n"
+        "print(pipe_text([table, Line('x')]), loaded)"
     )
-
-    def test_show_what_is_theirs(self) -> None:
-        assert pipe_text(self.BLOCKS) == "both\npipe\n\nA\n1\n"
-        assert drawn(*self.BLOCKS) == ["both", "terminal", "", "   B", "   2"]
-
-    def test_rich_is_loaded_for_the_terminal_only(self) -> None:
-        code = (
-            "import sys; from scoring.views.table import *\n"
-            "table = Table((Column('A'),), [(1,)])\n"
-            "loaded = [name for name in sys.modules if name.startswith('rich')]\n"
-            "print(pipe_text([table, Line('x')]), loaded)"
-        )
-        done = subprocess.run(
-            [sys.executable, "-c", code], capture_output=True, text=True, check=True
-        )
-        assert done.stdout == "A\n1\nx\n []\n"
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True
+    )
+    assert done.stdout == "A\n1\nx\n []\n"
 
 
 WIDE = Table(
@@ -280,17 +261,6 @@ class TestNarrow:
             "  12  redirect         -      7 of 7 signals, 100.0 %  -",
         ]
 
-    def test_has_the_columns_for_full_text(self) -> None:
-        columns = (
-            Column("NAME", width=6, cut=True),
-            Column("SURE", only="full"),
-            Column("P", only="pipe"),
-        )
-        assert drawn(Table(columns, [("a-long-name", "7 of 7", 1)])) == [
-            "NAME         SURE",
-            "a-long-name  7 of 7",
-        ]
-
     def test_that_is_a_little_too_wide_has_brief_ones(self) -> None:
         assert drawn(WIDE, width=65) == [
             "ITER  TASK             SCORE  COVERAGE     DETAIL",
@@ -359,7 +329,7 @@ class TestNarrow:
         self,
     ) -> None:
         beside = drawn(
-            pairs([("LOG", "nine iterations are here"), ("X", "y")], width=5), width=26
+            pairs([("LOG", "nine iterations are here"), ("X", "y")]), width=26
         )
         assert beside == ["LOG  nine iterations are", "     here", "X    y"]
         below = drawn(pairs([("REPOSITORY", "in /a/path/of/some/length")]), width=30)

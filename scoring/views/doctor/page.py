@@ -9,7 +9,7 @@ from scoring.evidence.transcripts.facts import TranscriptSurvey
 from scoring.frozen import PlainData, fields_of
 from scoring.grouping import lists_by_key
 from scoring.text import counted, short, some_spans, spans
-from scoring.views.table import Cell, Line, Page, Pair, Table, columns_of, pairs
+from scoring.views.table import Cell, Line, Page, Pair, Table, pairs
 
 from . import AttributionSurvey, Examination
 from .finding import Finding
@@ -38,7 +38,7 @@ def doctor_page(
         f"da-score doctor — rubric {rubric.version}, {rubric.evidence} evidence", "bold"
     )
     yield ""
-    yield pairs([*_heads(examination), *_transcript_heads(examination)], width=12)
+    yield pairs([*_heads(examination), *_transcript_heads(examination)])
 
     tables: Iterable[Table] = [_signal_table(examination)]
     if every:
@@ -75,7 +75,7 @@ def _all_tables(examination: Examination) -> Iterator[Table]:
         (str(root.path), root.origin, root.files, root.problem or "read")
         for root in survey.roots
     ]
-    yield Table(columns_of("PLACE", "NAMED BY", "FILES", "STATE"), roots)
+    yield Table(("PLACE", "NAMED BY", "FILES", "STATE"), roots)
     yield _harness_table(survey)
     if examination.attribution:
         yield from _attribution_tables(examination.attribution)
@@ -84,12 +84,12 @@ def _all_tables(examination: Examination) -> Iterator[Table]:
         (each.session, each.harness, each.lines, str(each.path))
         for each in survey.unclaimed[:_MOST_SESSIONS]
     ]
-    columns = columns_of("SESSION OF NO ITERATION", "HARNESS", "LINES", "TRANSCRIPT")
+    columns = ("SESSION OF NO ITERATION", "HARNESS", "LINES", "TRANSCRIPT")
     yield Table(columns, sessions)
 
     yield _left_out_table(survey)
     skipped = [(count, reason) for reason, count in survey.lines_skipped.items()]
-    yield Table(columns_of("LINES", "SKIPPED BECAUSE"), skipped)
+    yield Table(("LINES", "SKIPPED BECAUSE"), skipped)
     yield _signal_table(examination)
 
 
@@ -100,7 +100,7 @@ def _harness_table(survey: TranscriptSurvey) -> Table:
         failed = "unknown" if harness.ends_unknown else harness.tool_errors
         counts = (harness.sessions, harness.files, harness.turns, harness.tool_calls)
         rows.append((harness.name, *counts, failed, harness.duplicates_dropped))
-    columns = columns_of(
+    columns = (
         "HARNESS",
         "SESSIONS",
         "FILES",
@@ -118,12 +118,12 @@ def _attribution_tables(attribution: AttributionSurvey) -> Iterator[Table]:
         (method, count["iterations"], count["sessions"])
         for method, count in attribution.methods.items()
     ]
-    yield Table(columns_of("LINES FOUND BY", "ITERATIONS", "SESSIONS"), methods)
+    yield Table(("LINES FOUND BY", "ITERATIONS", "SESSIONS"), methods)
 
     without = []
     for reason, numbers in attribution.without.items():
         without.append((len(numbers), reason, some_spans(numbers, _MOST_ITERATIONS)))
-    yield Table(columns_of("ITERATIONS", "WITHOUT A SESSION BECAUSE", "WHICH"), without)
+    yield Table(("ITERATIONS", "WITHOUT A SESSION BECAUSE", "WHICH"), without)
 
 
 def _left_out_table(survey: TranscriptSurvey) -> Table:
@@ -138,7 +138,7 @@ def _left_out_table(survey: TranscriptSurvey) -> Table:
     for reason, places in sorted(left_out.items(), key=lambda item: -len(item[1])):
         examples = list(dict.fromkeys(places))[:_MOST_EXAMPLES]
         rows.append((len(places), reason, ", ".join(examples)))
-    return Table(columns_of("TRANSCRIPTS", "LEFT OUT BECAUSE", "FOR EXAMPLE"), rows)
+    return Table(("TRANSCRIPTS", "LEFT OUT BECAUSE", "FOR EXAMPLE"), rows)
 
 
 def _signal_table(examination: Examination) -> Table:
@@ -147,7 +147,7 @@ def _signal_table(examination: Examination) -> Table:
     for signal in examination.signals:
         share = f"{signal.share * 100:.0f} %"
         rows.append((signal.signal, share, f"{signal.present}/{signal.iterations}"))
-    return Table(columns_of("SIGNAL", "PRESENT", "OF"), rows)
+    return Table(("SIGNAL", "PRESENT", "OF"), rows)
 
 
 def _heads(examination: Examination) -> Iterator[Pair]:

@@ -80,7 +80,7 @@ class TestStop:
         rounds = [outputs(["it is so"], OWNED)] * 8
         found = dr("stop", write_json(tmp_path / "t.json", document(*rounds)))
         assert (found.status, found.err) == (0, "")
-        head, *lines = found.out.splitlines()
+        head, _, *lines = found.out.splitlines()
         assert head == "SHIP  as of round 8"
         assert [line[:7].strip() for line in lines] == [
             "1",
