@@ -227,6 +227,23 @@ def test_a_commit_on_a_branch_of_any_name_is_looked_at(
     assert check("--no-failing-tests").status == 3
 
 
+@pytest.mark.parametrize("following", ["&& git push", "; git status", "&& git log -1"])
+def test_what_a_hook_prints_before_the_line_of_git_hides_no_commit(
+    change: Repo, check: Check, following: str
+) -> None:
+    sha = change.commit(FILES, SUBJECT)
+    lines = [
+        f"[own {digits}] {SUBJECT}\n 1 file changed" for digits in ("1234567", sha[:7])
+    ]
+    keep_session(
+        change,
+        "1 failed in 0.1s",
+        command=f"git commit -m '{SUBJECT}' {following}",
+        result="\n".join(lines),
+    )
+    assert check("--no-failing-tests").status == 3
+
+
 @pytest.mark.parametrize(
     ("tests", "status"), [("1 failed in 0.1s", 3), ("3 passed in 0.1s", 0)]
 )

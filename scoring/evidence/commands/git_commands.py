@@ -270,8 +270,9 @@ def commit_lines(output: str) -> list[CommitLine]:
 def commits_printed(requests: Sequence[CommitRequest], output: str) -> list[CommitLine]:
     """Return the commits that an output reports and that commands can have made, in order.
 
-    Another command of the line may print a line that looks the same. So where each command makes
-    one commit at most, only as many lines count as there are commands, and given subjects decide.
+    Something else may print a line that looks the same. So where each command makes one commit at
+    most, given subjects decide, and then the summaries below the lines. What git prints is last
+    where its command is. Elsewhere each line counts that is left, since a hook prints before git.
 
     Args:
         requests: the commands of the line that make commits.
@@ -299,7 +300,8 @@ def commits_printed(requests: Sequence[CommitRequest], output: str) -> list[Comm
                 match for match in matches if _SUMMARY.match(output, match.end())
             ]
             matches = with_summary or matches
-        matches = matches[-count:] if printing[-1].is_last else matches[:count]
+        if printing[-1].is_last:
+            matches = matches[-count:]
     return list(map(_commit_line, matches))
 
 
