@@ -95,6 +95,8 @@ def session(
     tests: str = "3 passed in 0.1s",
     command: str = "git commit -m 'Add a'",
     result: str = "",
+    before: Sequence[tuple[str, str]] = (),
+    after: Sequence[tuple[str, str]] = (),
 ) -> str:
     """Return the transcript of a session that edits, tests, and makes the newest commit.
 
@@ -107,6 +109,8 @@ def session(
         tests: what its test run prints.
         command: the command by which it commits.
         result: what that prints; by default what git prints for the newest commit.
+        before: commands between the tests and the commit, each with what it prints.
+        after: commands after the commit.
     """
     sha, made = repo.git("log", "-1", "--format=%H %ct").split()
     result = result or f"[master {sha[:7]}] Add a\n 2 files changed"
@@ -120,11 +124,12 @@ def session(
             edited = {"file_path": str(repo.path / path)}
             calls.append(("Edit", {**edited, "old_string": old, "new_string": new}, ""))
     calls.append(("Bash", {"command": "pytest -q"}, tests))
-    calls.append(("Bash", {"command": command}, result))
+    commands = [*before, (command, result), *after]
+    calls += [("Bash", {"command": each}, printed) for each, printed in commands]
 
     lines: list[dict[str, Any]] = []
     for index, (tool, arguments, answer) in enumerate(calls):
-        seconds = int(made) + 1 - len(calls) + index
+        seconds = int(made) + 1 + len(after) - len(calls) + index
         time = datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%dT%H:%M:%S.000Z")
         shared = {
             "sessionId": name,

@@ -7,11 +7,13 @@ from typing import Any
 import pytest
 from helpers.commands import DaScore, Outcome
 from helpers.pull_requests import (
+    LOG,
     NO_EDITS,
     TRUNK,
     Check,
     Edits,
     begin_beside_the_trunk,
+    entry,
     put,
     session,
     trusted_check,
@@ -242,6 +244,24 @@ def test_what_a_hook_prints_before_the_line_of_git_hides_no_commit(
         result="\n".join(lines),
     )
     assert check("--no-failing-tests").status == 3
+
+
+@pytest.mark.parametrize(
+    ("tests", "status"), [("1 failed in 0.1s", 3), ("3 passed in 0.1s", 0)]
+)
+def test_an_entry_does_not_change_which_commits_share_a_test_run(
+    change: Repo, check: Check, tests: str, status: int
+) -> None:
+    """The session makes an empty commit between its tests and the commit that has an entry."""
+    empty = change.commit(None, "Begin")
+    sha = change.commit(FILES, SUBJECT)
+    begun = ("git commit --allow-empty -m Begin", f"[own {empty[:7]}] Begin")
+    keep_session(change, tests, before=[begun])
+    assert check("--no-failing-tests").status == status
+    put(change, {f"{LOG}/iter-1.yaml": entry(1, sha)})
+    found = check("--no-failing-tests")
+    assert found.status == status
+    assert "2 units of work looked at, 1 with a test run" in found.out
 
 
 @pytest.mark.parametrize(

@@ -325,7 +325,7 @@ def _share_series(
     """Let commits that end parts without edits share the last part with edits, if they took some.
 
     After a commit that shares nothing, no later one shares that part. An index of ``entries`` or
-    above is that of a commit without an entry: no iteration shares its part.
+    above is that of a commit without an entry: only a strict iteration shares its part.
     """
     previous: SessionPart | None = None
     for part in tree.parts():
@@ -336,15 +336,15 @@ def _share_series(
         elif previous is not None and part.place != previous.place:
             share = shares[part.place]
             is_of_no_entry = part.place < entries <= previous.place
-            if is_of_no_entry or not _took_edits(share, previous, part, changed):
+            is_kept_apart = is_of_no_entry and not share.question.is_strict
+            if is_kept_apart or not _took_edits(share, previous, part, changed):
                 previous = None
             elif share.shared is None:
                 share.method = "shared"
                 share.shared = previous.place
                 share.problem = ""
-                share.sessions = tuple(
-                    sorted({*share.sessions, *_keys_of(previous.sessions)})
-                )
+                keys = {*share.sessions, *_keys_of(previous.sessions)}
+                share.sessions = tuple(sorted(keys))
 
 
 def _took_edits(
