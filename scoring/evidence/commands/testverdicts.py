@@ -68,7 +68,9 @@ def verdict_of(
     if command and command.other_code == "last":
         return _UNKNOWN
 
-    tools = _tools_that_may_report(command)
+    tools = _tools_that_may_report(text, command)
+    if command is None and not tools:
+        return _UNKNOWN
     counts_if_shown = command is not None and table.tools[command.tool].if_shown
     if counts_if_shown:  # what runs any tasks says nothing about the tests among them
         tools = [tool for tool in tools if not tool.runs_any]
@@ -121,17 +123,21 @@ def _last_passed(text: str, tools: Sequence[TestTool]) -> bool:
     return last_start(passing, text) > last_start(failing, text)
 
 
-def _tools_that_may_report(command: TestCommand | None) -> list[TestTool]:
+def _tools_that_may_report(text: str, command: TestCommand | None) -> list[TestTool]:
     """Return the tools that may have printed a summary.
 
-    These are the tools of the line, or all tools where the line may run any, or is not known.
+    These are the tools of the line. Where the line may run any tool, or is not known, they are all
+    tools, or none for an output without a line like a summary.
     """
     table = tool_table()
     if command:
         tools = [table.tools[name] for name in command.tools]
         if not any(tool.runs_any for tool in tools):
             return tools
-    return list(table.tool)
+
+    if table.any_summary.search(f"\n{text}"):
+        return list(table.tool)
+    return []
 
 
 def _by_status(

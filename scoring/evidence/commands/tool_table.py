@@ -27,8 +27,10 @@ OWN_COMMANDS = "test-commands"
 _LINE_LIMIT = 1000
 """How many characters of a line are read after those that a form matches."""
 
-_LABEL = re.compile(r"\[[\w:./@-]+\] ")
+_LABEL_TEXT = r"(?:\[[\w:./@-]+\] )"
 """Matches what a runner of tasks puts before each line of a task, such as ``[test] ``."""
+
+_LABEL = re.compile(_LABEL_TEXT)
 
 _ANY_WORDS = "..."
 _LATEST = "latest"
@@ -260,6 +262,19 @@ class ToolTable(Frozen, dict=True):
             start = CommandStart(tuple(words), valued_options, tool)
             starts.setdefault(program, []).append(start)
         return starts
+
+    @cached_property
+    def any_summary(self) -> re.Pattern[str]:
+        """Finds a line feed before the summary of any tool, or before what it says without tests.
+
+        Put a line feed before a text whose first line counts too. Python finds line feeds much
+        faster than the beginnings of lines.
+        """
+        patterns: dict[str, None] = {}
+        for tool in self.tool:
+            for form in (*tool.failing, *tool.passing, *tool.empty):
+                patterns[f"(?:{form.pattern.pattern})"] = None
+        return re.compile(f"\n{_LABEL_TEXT}?(?:{'|'.join(patterns)})", re.MULTILINE)
 
     def tool_run_by(self, words: Words) -> str | None:
         """Return the name of the tool that a command runs, or None where it begins as no tool does.
