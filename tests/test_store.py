@@ -11,7 +11,8 @@ from pathlib import Path
 import pytest
 
 from scoring import store as store_module
-from scoring.store import KEPT_DAYS, NAME, SETTLED, Store, stamp_of
+from scoring.file_stamps import SETTLED, stamp_of
+from scoring.store import KEPT_DAYS, NAME, Store
 
 
 def kept(cache_dir: Path, key: str = "key", stamp: bytes = b"1") -> bytes | None:

@@ -17,8 +17,9 @@ from typing import Self
 from msgspec.structs import replace
 
 from scoring.errors import TakesLong
+from scoring.file_stamps import is_settled, last_change
 from scoring.frozen import Frozen
-from scoring.store import Store, Value, is_settled, last_change
+from scoring.store import Store, Value
 
 from .git.facts import Changed, Landing, Trunk
 from .git.kept_objects import object_stamps

@@ -19,9 +19,10 @@ from scoring.errors import (
     YamlError,
     silent,
 )
+from scoring.file_stamps import stamp_of
 from scoring.files import list_names, read_file
 from scoring.paths import is_inside
-from scoring.store import Store, stamp_of
+from scoring.store import Store
 from scoring.yamlread import TRUE_FLAGS
 
 from .find import ARCHIVE_NAME, is_entry_name, names_in_log

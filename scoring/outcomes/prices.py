@@ -22,7 +22,8 @@ from typing import Any, NamedTuple
 import msgspec
 
 from scoring.evidence.transcripts.facts import NS, PROMPT_STEPS, QUARTER, Spent
-from scoring.store import Store, stamp_of
+from scoring.file_stamps import stamp_of
+from scoring.store import Store
 
 _SECONDS_A_DAY = 86_400
 _EPOCH_NOON = datetime.datetime(1970, 1, 1, 12, tzinfo=datetime.UTC)

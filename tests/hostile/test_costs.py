@@ -224,7 +224,7 @@ def _(_: Here) -> str:
 def _(here: Here) -> str:
     """Of three entries two have room in the store, and the third one is read again."""
     here.patch.setattr("scoring.log.load.MOST_KEPT", 2500)
-    here.patch.setattr("scoring.store.SETTLED", -(10**18))
+    here.patch.setattr("scoring.file_stamps.SETTLED", -(10**18))
     for number in (1, 2, 3):
         text = f"schema_version: 1\niteration: {number}\nsummary: {'x' * 1000}\n"
         (here.folder / f"iter-{number}.yaml").write_text(text)

@@ -81,7 +81,7 @@ def test_an_entry_that_is_a_link_out_of_the_checkout_is_not_trusted(
     text: str,
     rubric: str,
 ) -> None:
-    monkeypatch.setattr("scoring.store.SETTLED", 0)  # the entry is kept at once
+    monkeypatch.setattr("scoring.file_stamps.SETTLED", 0)  # the entry is kept at once
     propose(repo)
     monkeypatch.chdir(repo.path)
     link = repo.path / LOG / name

@@ -27,7 +27,7 @@ from helpers.repos import Repo
 import scoring.jobs.backfill
 import scoring.jobs.backfill_many
 from rubric import default_rubric, released_rubric
-from scoring import store
+from scoring import file_stamps, store
 from scoring.errors import InputError
 from scoring.evidence.facts import IterationFacts
 from scoring.jobs.backfill import BackfillPlan, LogReport, backfill_log
@@ -324,7 +324,7 @@ class TestNothingToDo:
     @pytest.fixture(autouse=True)
     def settled(self, monkeypatch: pytest.MonkeyPatch) -> None:
         """Files are known by their stamps at once: no test waits two seconds."""
-        monkeypatch.setattr(store, "SETTLED", 0)
+        monkeypatch.setattr(file_stamps, "SETTLED", 0)
 
     @pytest.fixture
     def known(self, done: Project) -> Project:

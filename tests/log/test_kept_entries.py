@@ -10,6 +10,7 @@ from helpers.commands import DaScore
 from helpers.doors import watched_doors
 from msgspec.structs import fields
 
+import scoring.file_stamps
 import scoring.log.model
 import scoring.store
 from rubric import default_rubric, released_rubric
@@ -37,7 +38,7 @@ def entry(iteration: int, wave: str = "w") -> str:
 @pytest.fixture(autouse=True)
 def settled(monkeypatch: pytest.MonkeyPatch) -> None:
     """Files are known by their stamps at once: no test waits two seconds."""
-    monkeypatch.setattr(scoring.store, "SETTLED", 0)
+    monkeypatch.setattr(scoring.file_stamps, "SETTLED", 0)
 
 
 @pytest.fixture
@@ -119,7 +120,7 @@ def test_what_changed_is_opened_and_nothing_else(
 def test_an_entry_that_was_just_changed_is_opened_every_time(
     log: Path, cache: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(scoring.store, "SETTLED", 3_600_000_000_000)
+    monkeypatch.setattr(scoring.file_stamps, "SETTLED", 3_600_000_000_000)
     load(log, cache)
     assert len(opened_in(log, cache)) == 12
 

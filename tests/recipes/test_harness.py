@@ -163,7 +163,7 @@ class TestHarnessOfOneFileAndOneLine:
         tmp_path: Path,
         monkeypatch: pytest.MonkeyPatch,
     ) -> None:
-        monkeypatch.setattr("scoring.store.SETTLED", 0)
+        monkeypatch.setattr("scoring.file_stamps.SETTLED", 0)
         cache = ("--cache-dir", str(tmp_path / "cache"))
         cold = da_score("signals", *RUBRIC, *cache).json
         with pytest.MonkeyPatch.context() as patched:

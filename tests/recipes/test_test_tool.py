@@ -25,8 +25,8 @@ failed = '(\\d+) failed'
 """
 
 PROGRAM = """
-import scoring.store
-scoring.store.SETTLED = 0  # files that were just written count as left alone
+import scoring.file_stamps
+scoring.file_stamps.SETTLED = 0  # files that were just written count as left alone
 from scoring.cli import run
 run()
 """

@@ -14,7 +14,7 @@ from helpers.commands import DaScore, Outcome
 from helpers.privileges import no_privileges
 from helpers.repos import Repo
 
-from scoring import store
+from scoring import file_stamps, store
 from scoring.demo import Demo
 from scoring.errors import InputError
 from scoring.log.load import load_iteration_log
@@ -67,7 +67,9 @@ class Place:
 def place(
     demo: Demo, da_score: DaScore, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> Place:
-    monkeypatch.setattr(store, "SETTLED", 0)  # what was written just now is kept too
+    monkeypatch.setattr(
+        file_stamps, "SETTLED", 0
+    )  # what was written just now is kept too
     monkeypatch.setenv("CLAUDE_CONFIG_DIR", str(tmp_path / "claude"))
     # it names the transcripts of the demo
     (demo.repo_dir / ".agents" / "da-score.toml").unlink()

@@ -8,8 +8,9 @@ from itertools import chain, islice
 from pathlib import Path
 from typing import NamedTuple
 
+from scoring.file_stamps import last_change
 from scoring.frozen import Frozen
-from scoring.store import Store, last_change
+from scoring.store import Store
 
 from .plain_files import folders_of_objects, folders_with_objects
 

@@ -40,7 +40,8 @@ from scoring.evidence.transcripts.transcript_files import (
     Discovery,
     TranscriptFile,
 )
-from scoring.store import Store, stamp_of
+from scoring.file_stamps import stamp_of
+from scoring.store import Store
 
 from .discovery import discover, writers
 from .harness import Harness

@@ -46,7 +46,8 @@ from scoring.evidence.transcripts.transcript_events import (
     encode_events,
     mixed,
 )
-from scoring.store import NAME, SETTLED, Store, stamp_of
+from scoring.file_stamps import SETTLED, stamp_of
+from scoring.store import NAME, Store
 
 WINDOWS = [
     window(None, 20),
@@ -180,7 +181,7 @@ class TestSums:
             for name, data in whole.items():
                 write(root / name).write_bytes(data)
             expected = found(root)
-            patched.setattr("scoring.store.SETTLED", 0)
+            patched.setattr("scoring.file_stamps.SETTLED", 0)
             for end in [*sorted(cuts), None]:
                 for name, data in whole.items():
                     (root / name).write_bytes(data[:end])
@@ -219,7 +220,7 @@ class TestSums:
 @pytest.fixture
 def settled(monkeypatch: pytest.MonkeyPatch) -> None:
     """Files are known by their stamps as soon as they are written."""
-    monkeypatch.setattr("scoring.store.SETTLED", 0)
+    monkeypatch.setattr("scoring.file_stamps.SETTLED", 0)
 
 
 @pytest.mark.usefixtures("settled")
@@ -335,7 +336,7 @@ class TestWhatIsKept:
     def test_is_nothing_of_a_file_that_was_just_written(
         self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        monkeypatch.setattr("scoring.store.SETTLED", SETTLED)
+        monkeypatch.setattr("scoring.file_stamps.SETTLED", SETTLED)
         write(tmp_path / "t" / "a.jsonl", response(1))
         assert self.once(tmp_path).turns == 1
         assert not (tmp_path / "cache" / NAME).exists() or self.kept(tmp_path) == []
