@@ -2,6 +2,7 @@
 
 import re
 import tomllib
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -18,6 +19,7 @@ from scoring.evidence.commands.testruns import LABEL_LIMIT
 from scoring.evidence.commands.testruns import TestCommand as Run
 from scoring.evidence.commands.testverdicts import TestVerdict as Verdict
 from scoring.evidence.commands.testverdicts import verdict_of
+from scoring.evidence.commands.tool_table import OutputLine, SummaryForm
 
 ROOT = Path(__file__).parents[3]
 PRINTED = ROOT / "testdata" / "test_tools"
@@ -439,3 +441,23 @@ def test_a_failure_before_the_same_tests_pass_again_decides_nothing(
 ) -> None:
     line = "go test ./a | tail -2; go test ./a | tail -1"
     assert verdict(line, printed).passed is passed
+
+
+@pytest.mark.parametrize(
+    ("printed", "searched"),
+    [("a line like any other\n" * 9, False), ("a\n3 passed in 0.1s\nb", True)],
+    ids=["no summary of any tool", "a summary"],
+)
+def test_forms_are_searched_one_by_one_only_where_any_is_there(
+    printed: str, searched: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Most outputs without a known command are not of tests, and there are 95 forms."""
+    searches: list[str] = []
+
+    def lines_in(_: SummaryForm, output: str) -> Iterator[OutputLine]:
+        searches.append(output)
+        return iter(())
+
+    monkeypatch.setattr(SummaryForm, "lines_in", lines_in)
+    verdict_of(None, printed, None)
+    assert bool(searches) is searched
