@@ -65,7 +65,8 @@ def understood(events: TranscriptEvents) -> Iterator[tuple[str, str]]:
     )
     tokens = [response.tokens for response in measured]
     tokens += [stated.tokens for stated in totals]
-    yield "tokens", tokens_in([*tokens, *map(counts_of_turn, turns)])
+    tokens += [turn.response.tokens for turn in turns]
+    yield "tokens", tokens_in(tokens)
 
     results = events.of(CallResult)
     failed = sum(result.failed for result in results)
@@ -85,13 +86,6 @@ def understood(events: TranscriptEvents) -> Iterator[tuple[str, str]]:
     commits = [made.sha or "without a SHA" for made in events.of(CommitMade)]
     yield "commits", ", ".join(commits) or "none"
     yield "compactions", f"{len(events.of(Compaction))}"
-
-
-def counts_of_turn(turn: CountedTurn) -> TokensUsed:
-    """Return the tokens of a response of Codex, of which the input holds what was cached."""
-    used = turn.response.tokens
-    new_input = used.input_tokens - used.cache_read_tokens - used.cache_write_tokens
-    return used._replace(input_tokens=max(new_input, 0))
 
 
 def tokens_in(counts: Sequence[TokensUsed]) -> str:
