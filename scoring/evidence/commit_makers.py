@@ -209,7 +209,7 @@ def _commits_in_git(work: WorkOfAgents, landed_only: bool) -> AgentCommits:
 
     rewritten = history.rewritten(in_question)
     shown = {*in_question, *rewritten.values()}
-    landings = history.landings(
+    landings = history.landings_before_undoing(
         sha
         for sha, commit in everything.items()
         if sha not in trunk

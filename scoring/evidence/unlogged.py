@@ -242,7 +242,7 @@ def named_by_entries(
             continue
         if became not in agents.commits:
             name = sha or written_name
-            became = history.landing(record).commit
+            became = history.trunk_commit(record)
         if became:
             reasons.setdefault(became, f"{names_it} {name[:12]}, which landed as it")
     return reasons

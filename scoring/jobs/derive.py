@@ -220,7 +220,12 @@ def derive(
     ):
         assert isinstance(scan, AttributedScan)
         log = read_existing_log(log_dir)
-        history = AttributedHistory(sources.repo_dir, log.records, sources.trunk)
+        history = AttributedHistory(
+            sources.repo_dir,
+            log.records,
+            sources.trunk,
+            cache_dir=sources.cache_dir,
+        )
         if history.tips() and not history.walk:
             sources.warn(
                 "there is no trunk, so only the tips of branches are looked at:"

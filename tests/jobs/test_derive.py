@@ -11,11 +11,13 @@ import yaml
 from helpers import tables
 from helpers.checkpoints import Files, about, name, record
 from helpers.commands import DaScore, one_line
+from helpers.doors import watched_doors
 from helpers.harness_lines import cases
 from helpers.histories import Session
 from helpers.repos import START, STEP, Repo
 
 from scoring.evidence.git.agents import Identity
+from scoring.evidence.git.trunk_work import WorkOnTrunk
 from scoring.jobs.entries import task_of
 from scoring.log.parse import parse_iteration_record
 from scoring.log.settings import DEFAULT_LOG_DIR
@@ -972,3 +974,38 @@ class TestFirstMinute:
         work.made("one")
         work.da_score("close-task", hook, "--no-cache")
         assert not work.log.exists()
+
+
+class TestWhatItAsks:
+    """``close-task`` runs ``derive`` after every task, so it asks only for what decides entries."""
+
+    @pytest.fixture
+    def lines_of_work(self, work: Work) -> Work:
+        """A commit of a session on the trunk, and one on a branch that would have to be merged."""
+        work.made("Add a parser", **{"p.py": "".join(f"one = {n}\n" for n in range(9))})
+        work.repo.branch("topic")
+        work.made("Add tests", OTHER, **{"t.py": "two = 2\n"})
+        work.repo.checkout("main")
+        return work
+
+    def test_it_never_asks_what_undid_work(
+        self, lines_of_work: Work, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        def refuse(*_: object) -> None:
+            raise AssertionError("what undid work decides no entry")
+
+        lines_of_work.derive()  # the first one also scores
+        monkeypatch.setattr(WorkOnTrunk, "undone", refuse)
+        assert len(lines_of_work.derive()["skipped"]) == 2
+        for entry in lines_of_work.log.iterdir():
+            entry.unlink()
+        assert len(found(lines_of_work.derive("--dry-run"))) == 2
+
+    def test_where_a_commit_landed_is_asked_once(self, lines_of_work: Work) -> None:
+        merges = []
+        for _ in range(3):
+            with watched_doors() as doors:
+                lines_of_work.da_score("derive", "--json", "--dry-run")
+            merges.append(sum("merge-tree" in command for command in doors.commands))
+        assert merges[0] > 0
+        assert merges[1:] == [0, 0]

@@ -16,7 +16,15 @@ from scoring.text import fold, trim
 
 from .commit_history import LIST_FILES, CommitHistory
 from .commit_names import without_number
-from .facts import MESSAGE, NOT_LANDED, STANDS, Landing, TrunkWork, Unknown
+from .facts import (
+    MESSAGE,
+    NOT_LANDED,
+    STANDS,
+    Landing,
+    LandingBySha,
+    TrunkWork,
+    Unknown,
+)
 from .followed_lines import DAY, FollowedTrunk
 from .holders import HeldWork
 from .landed_lines import HORIZON
@@ -137,10 +145,18 @@ class AttributedHistory(CommitHistory):
         """
         return self._landing_by_iteration[record.iteration]
 
+    def trunk_commit(self, record: IterationRecord) -> str | None:
+        """Return the trunk commit that brought the work of an iteration, as far as one did.
+
+        Other than :meth:`landing` this does not ask what undid the work there.
+        """
+        return self._landing(record).commit
+
     @cached_property
     def _landing_by_iteration(self) -> dict[int, Landing]:
         """By number of an iteration, its landing, with what undid its work."""
-        landings = self._with_undone(list(map(self._landing, self._records)))
+        landings = self._with_releases(list(map(self._landing, self._records)))
+        landings = self._with_undone(landings)
         return dict(zip(self._records.numbers, landings, strict=True))
 
     def _landing(self, record: IterationRecord) -> Landing:
@@ -160,13 +176,17 @@ class AttributedHistory(CommitHistory):
             return landing(unknown=Unknown.UNRESOLVED)
         return landing(found_by=MESSAGE, commit=same_subject)
 
+    def _with_releases(self, landings: Sequence[Landing]) -> Sequence[Landing]:
+        """Return landings, in their order, where work off the trunk may be in a release."""
+        if self.trunk.commit and not self.trunk.shallow:
+            return self._held.with_releases(landings)
+        return landings
+
     def _with_undone(self, landings: Sequence[Landing]) -> list[Landing]:
         """Return landings, in their order, with what undid the work of each.
 
-        The lines decide, whatever messages say. Work off the trunk may get a release first.
+        The lines decide, whatever messages say.
         """
-        if self.trunk.commit and not self.trunk.shallow:
-            landings = self._held.with_releases(landings)
         works = list(map(self._trunk_work, landings))
         undone = self.observed_work.undone(list(filter(None, works)))
 
@@ -224,14 +244,30 @@ class AttributedHistory(CommitHistory):
         Each commit is decided once, together with the other new ones of the same call. What is
         :attr:`proposed` has not landed.
         """
+        landings = self.landings_before_undoing(shas)
+        new = {
+            sha: landing
+            for sha, landing in landings.items()
+            if sha not in self._landing_by_sha and sha not in self.proposed
+        }
+        decided = self._with_undone(list(new.values()))
+        self._landing_by_sha.update(zip(new, decided, strict=True))
+        return {sha: self._landing_by_sha.get(sha, landings[sha]) for sha in landings}
+
+    def landings_before_undoing(self, shas: Iterable[str]) -> LandingBySha:
+        """Return what :meth:`landings` does, without what undid the work on the trunk.
+
+        That is all that has to be known to tell which commits are the same work, and reads far
+        fewer patches.
+        """
         asked = list(dict.fromkeys(shas))
         for sha in self.proposed.intersection(asked):
-            self._landing_by_sha[sha] = Landing(
+            self._landing_before_undoing[sha] = Landing(
                 self.rules, self.trunk, sha=sha, found_by=NOT_LANDED
             )
-        new = [sha for sha in asked if sha not in self._landing_by_sha]
-        self._landing_by_sha.update(self._landings_by_likeness(new))
-        return {sha: self._landing_by_sha[sha] for sha in asked}
+        new = [sha for sha in asked if sha not in self._landing_before_undoing]
+        self._landing_before_undoing.update(self._landings_by_likeness(new))
+        return {sha: self._landing_before_undoing[sha] for sha in asked}
 
     def undone_twins(self, shas: Iterable[str]) -> dict[str, Landing]:
         """Return the landings of undone trunk commits with the work of proposed ones, by SHA.
@@ -242,7 +278,9 @@ class AttributedHistory(CommitHistory):
         proposed = sorted(self.proposed.intersection(shas))
         if len(proposed) > _MOST_TWINS:
             return {}
-        resembled = self._landings_by_likeness(proposed).values()
+        resembled = self._with_undone(
+            list(self._landings_by_likeness(proposed).values())
+        )
         return self.landings(
             landing.commit
             for landing in resembled
@@ -250,14 +288,17 @@ class AttributedHistory(CommitHistory):
         )
 
     def _landings_by_likeness(self, shas: Sequence[str]) -> dict[str, Landing]:
-        """Return whether commits landed, as themselves or as what resembles them, by SHA."""
+        """Return whether commits landed, as themselves or as what resembles them, by SHA.
+
+        What undid them is not asked.
+        """
         if not shas:
             return {}
         numbers = {sha: number for number, sha in enumerate(shas)}
         landings = self._landings_of(
             self._graph_with(shas), self._commits(shas), numbers
         )
-        decided = self._with_undone(list(map(landings.of, shas)))
+        decided = self._with_releases(list(map(landings.of, shas)))
         return dict(zip(shas, decided, strict=True))
 
     def rewritten(self, shas: Iterable[str]) -> dict[str, str]:

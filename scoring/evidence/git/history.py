@@ -213,6 +213,7 @@ class TrunkHistory(GitFacts):
         self._is_strict = is_strict
         self._files_by_range: dict[ScopeRange, tuple[str, ...] | None] = {}
         self._landing_by_sha: dict[str, Landing] = {}
+        self._landing_before_undoing: dict[str, Landing] = {}
         self._off_trunk: dict[str, Commit] = {}
 
         self.repository = GitRepository.of(repo_dir)
