@@ -276,11 +276,11 @@ class AnswerStore:
     def put_other(self, name: str, value: object) -> None:
         """Keep a value under a name, for what is already watched for other answers.
 
-        :meth:`watch` is not needed. Nothing is kept where no answer is kept, or what answers were
-        read from has changed.
+        :meth:`watch` is not needed. Nothing is kept where no answer is kept, what answers were read
+        from has changed, or there was a warning.
         """
         kept = self._unchanged()
-        if kept:
+        if kept and not self._has_warned:
             self._store.put_value("answer", self._key_of(name), kept.state, value)
 
     def _unchanged(self) -> "_KeptState | None":

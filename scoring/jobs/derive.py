@@ -20,10 +20,11 @@ from scoring.evidence.commit_makers import (
     commits_of_agents,
     work_of_agents,
 )
-from scoring.evidence.git.agents import people_named
+from scoring.evidence.git.agents import Identity, people_named
 from scoring.evidence.git.authorship import AttributedHistory
 from scoring.evidence.git.commit_history import ChangeSize, WrittenCommit
 from scoring.evidence.git.repository import GitRepository
+from scoring.evidence.kept_answers import AnswerStore
 from scoring.evidence.rewards import (
     GradedRun,
     graded_runs,
@@ -43,6 +44,7 @@ from scoring.frozen import PlainData
 from scoring.log.find import ARCHIVE_NAME, is_entry_name, names_in_log
 from scoring.log.load import load_archive, load_entry
 from scoring.log.model import IterationRecord
+from scoring.store import digest_of_all
 from scoring.text import trim
 
 from .entries import ENTRY_MODE, entry_text, git_fields, quoted
@@ -214,6 +216,59 @@ def derive(
     """
     assert sources.rules is ATTRIBUTED
 
+    user = None
+    if authors or mine:
+        user = GitRepository(sources.repo_dir).callers_names
+    people = people_named(authors, user if mine else None)
+    wanted = _Wanted(since, session, landed_only, assisted, people, user)
+
+    with AnswerStore(sources, log_dir) as store:
+        kept = store.get_all([wanted.name], list[Skipped])
+        if kept:
+            return Derivation([], kept[0], [])
+        is_watched = store.get_all([], object) is not None
+
+        derivation, is_certain = _derive(log_dir, store.sources, wanted, dry_run)
+        if is_watched and is_certain and not (derivation.written or derivation.broken):
+            store.put_other(wanted.name, derivation.skipped)
+    return derivation
+
+
+class _Wanted(NamedTuple):
+    """Which commits of agents get an entry.
+
+    Attributes:
+        since: the first day, which is included; None for all days.
+        session: the id of a session that made the commits; None for all sessions.
+        landed_only: whether only commits of the trunk and tips of local branches count.
+        assisted: whether commits count of which the message only says that an agent assisted.
+        people: case-folded names and addresses of authors; None for all authors.
+        user: the caller in git, who wrote the commits of which only a transcript is known; None
+            where authors do not matter.
+    """
+
+    since: datetime.date | None
+    session: str | None
+    landed_only: bool
+    assisted: bool
+    people: set[str] | None
+    user: Identity | None
+
+    @property
+    def name(self) -> str:
+        """The name under which is kept that none of them lacks an entry."""
+        parts = self._asdict() | {"people": sorted(self.people or ())}
+        return f"derive {digest_of_all([parts])}"
+
+
+def _derive(
+    log_dir: Path, sources: Sources, wanted: _Wanted, dry_run: bool
+) -> tuple[Derivation, bool]:
+    """Write the entries of the wanted commits, as :func:`derive` does.
+
+    Returns:
+        What was done, and whether git could answer all that it was asked.
+    """
     with (
         sources.transcripts().start() as scan,
         exclusive_lock(GitRepository(sources.repo_dir).common_dir, seconds=PATIENCE),
@@ -221,7 +276,7 @@ def derive(
         assert isinstance(scan, AttributedScan)
         log = read_existing_log(log_dir)
         history = AttributedHistory(
-            sources.repo_dir,
+            scan.repository or sources.repo_dir,
             log.records,
             sources.trunk,
             cache_dir=sources.cache_dir,
@@ -233,11 +288,10 @@ def derive(
             )
 
         work = work_of_agents(scan.read(), scan.checkpoints, history, sources)
-        agents = commits_of_agents(work, landed_only=landed_only, assisted=assisted)
-
-        user = history.repository.callers_names if mine else None
-        people = people_named(authors, user)
-        names = list(_chosen_commits(agents, history, since, session, people))
+        agents = commits_of_agents(
+            work, landed_only=wanted.landed_only, assisted=wanted.assisted
+        )
+        names = list(_chosen_commits(agents, history, wanted))
         names.sort(key=lambda name: agents.commits[name].time or 0)
 
         reasons = named_by_entries(log.records, history, agents)
@@ -256,25 +310,15 @@ def derive(
         if written and not dry_run:
             _write_entries(log_dir, written)
 
-    return Derivation(written, skipped, log.broken)
+    is_certain = not history.repository.time.has_failed
+    return Derivation(written, skipped, log.broken), is_certain
 
 
 def _chosen_commits(
-    agents: AgentCommits,
-    history: AttributedHistory,
-    since: datetime.date | None,
-    session: str | None,
-    people: set[str] | None,
+    agents: AgentCommits, history: AttributedHistory, wanted: _Wanted
 ) -> Iterator[str]:
-    """Yield the names of the commits of agents that are chosen, the oldest on the trunk first.
-
-    Args:
-        agents: the commits.
-        history: the history that has the commits.
-        since: the first day, which is included; None chooses all days.
-        session: the id of a session that made the commits; None chooses all sessions.
-        people: case-folded names and addresses of authors; None chooses all authors.
-    """
+    """Yield the names of the commits of agents that are wanted, the oldest on the trunk first."""
+    since, session, people = wanted.since, wanted.session, wanted.people
     authors_by_commit: dict[str, set[str]] = {}
     if people is not None:
         authors_by_commit = authors_of(agents, history)

@@ -18,6 +18,7 @@ from helpers.repos import START, STEP, Repo
 
 from scoring.evidence.git.agents import Identity
 from scoring.evidence.git.trunk_work import WorkOnTrunk
+from scoring.jobs import derive as derive_job
 from scoring.jobs.entries import task_of
 from scoring.log.parse import parse_iteration_record
 from scoring.log.settings import DEFAULT_LOG_DIR
@@ -1009,3 +1010,35 @@ class TestWhatItAsks:
             merges.append(sum("merge-tree" in command for command in doors.commands))
         assert merges[0] > 0
         assert merges[1:] == [0, 0]
+
+    def test_that_no_commit_lacks_an_entry_is_kept_until_something_changes(
+        self, lines_of_work: Work, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        looked: list[object] = []
+        look = derive_job.read_existing_log
+
+        def noting(log_dir: Path) -> derive_job.ExistingLog:
+            looked.append(log_dir)
+            return look(log_dir)
+
+        def derived(*options: str) -> dict[str, Any]:
+            data: dict[str, Any] = lines_of_work.da_score(
+                "derive", "--json", *options
+            ).json
+            return data
+
+        monkeypatch.setattr("scoring.evidence.kept_answers.is_settled", lambda *_: True)
+        lines_of_work.derive()
+        lines_of_work.da_score("run", "--rubric", "3.1.0", "--no-write")
+        monkeypatch.setattr(derive_job, "read_existing_log", noting)
+
+        first = derived()
+        assert (len(first["skipped"]), len(looked)) == (2, 1)
+        assert derived() == first
+        assert len(looked) == 1
+
+        derived("--landed-only")
+        assert len(looked) == 2
+        sha = lines_of_work.made("Add more", **{"m.py": "three = 3\n"})
+        assert [commit for commit, _ in found(derived("--dry-run"))] == [sha]
+        assert len(looked) == 3
