@@ -6,7 +6,13 @@ from pathlib import Path
 from typing import NamedTuple, TypeAlias
 
 from scoring.evidence.scopes import is_code
-from scoring.evidence.transcripts.events import Edit, TestRun, UnseenEdit
+from scoring.evidence.transcripts.events import (
+    CodeSwitched,
+    Edit,
+    FileRemoved,
+    TestRun,
+    UnseenEdit,
+)
 from scoring.evidence.transcripts.streams import File, SessionKey
 from scoring.grouping import lists_by_key
 
@@ -21,10 +27,12 @@ class _Run(NamedTuple):
 
     Attributes:
         began: when it began, in nanoseconds since 1970.
+        ended: when it ended.
         event: the run.
     """
 
     began: int
+    ended: int
     event: TestRun
 
     @property
@@ -45,8 +53,9 @@ def note_later_passes(units: Sequence[OpenUnit], files: Sequence[File]) -> None:
     """Fill in ``passed_later`` of work of which the last test run failed.
 
     The last run of the same command by the same agent of the same session counts. It must have no
-    fewer tests: a part of them cannot stand for all. Between the two no code may be edited that was
-    not committed: then it is not the work that passed.
+    fewer tests: a part of them cannot stand for all. Between the two no code may be edited or
+    removed that was not committed, and no other code checked out: then it is not the work that
+    passed.
 
     Args:
         units: the units, with their observations.
@@ -67,13 +76,15 @@ def note_later_passes(units: Sequence[OpenUnit], files: Sequence[File]) -> None:
             if event.passed is None or not command or not file.fresh[index]:
                 continue
 
-            run = _Run(file.times[file.index_of_call(index, event)], event)
+            began = file.times[file.index_of_call(index, event)]
+            run = _Run(began, file.times[index], event)
             key = (file.key, file.agent(event.span), command)
             runs[key].append(run)
             for unit in unit_of_run.get((file.transcript.path, event.line + 1), ()):
                 failed_runs.append((unit, key, run))
 
     edits = _uncommitted_edits(units, files)
+    switches = _switches(files)
     for unit, key, run in failed_runs:
         session, _, command = key
         last = max(runs[key], key=lambda run: run.began)
@@ -81,6 +92,7 @@ def note_later_passes(units: Sequence[OpenUnit], files: Sequence[File]) -> None:
             bool(last.event.passed)
             and last.has_all_of(run, command)
             and not any(run.began < edit < last.began for edit in edits[session])
+            and not any(run.began <= time <= last.ended for time in switches[session])
         )
 
 
@@ -114,3 +126,19 @@ def _uncommitted_edits(
             if file.ids[index] in uncommitted:
                 edits[file.key].append(file.times[index])
     return edits
+
+
+def _switches(files: Iterable[File]) -> dict[SessionKey, list[int]]:
+    """Return by session when other code was checked out, or code of the session removed."""
+    switches: dict[SessionKey, list[int]] = defaultdict(list)
+    for file in files:
+        times = switches[file.key]
+        times += [file.times[index] for index, _ in file.located(CodeSwitched)]
+
+        edited = {file.text(edit.path) for _, edit in file.located(Edit)}
+        code = [path for path in edited if is_code(path)]
+        for index, removed in file.located(FileRemoved):
+            path = file.text(removed.path)
+            if any(f"{name}/".startswith(f"{path}/") for name in code):
+                times.append(file.times[index])
+    return switches

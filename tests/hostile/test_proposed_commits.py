@@ -265,6 +265,41 @@ def test_an_entry_does_not_change_which_commits_share_a_test_run(
 
 
 @pytest.mark.parametrize(
+    ("command", "status"),
+    [
+        ("pytest -q", 0),
+        ("git checkout -b next", 0),
+        ("rm notes.txt", 0),
+        ("git reset --hard HEAD", 0),
+        ("git checkout main", 3),
+        ("git switch main", 3),
+        ("git checkout HEAD~1 -- src", 3),
+        ("git restore --source=HEAD~1 src", 3),
+        ("git reset --hard HEAD~1", 3),
+        ("git revert --no-edit HEAD", 3),
+        ("git apply -R a.patch", 3),
+        ("git clean -fdx", 3),
+        ("git worktree add ../w main", 3),
+        ("gh pr checkout 7", 3),
+        ("git rm -rq src", 3),
+        ("mv src /tmp/x", 3),
+        ("git checkout main && pytest -q", 3),
+        ("rm -rf src && pytest -q", 3),
+        ("/usr/bin/git stash && pytest -q", 3),
+    ],
+)
+def test_tests_that_pass_later_on_other_code_excuse_no_failure(
+    change: Repo, check: Check, command: str, status: int
+) -> None:
+    change.commit(FILES, SUBJECT)
+    after = [(command, "3 passed in 0.1s")]
+    if "pytest" not in command:
+        after = [(command, "done"), ("pytest -q", "3 passed in 0.1s")]
+    keep_session(change, "1 failed in 0.1s", after=after)
+    assert check("--no-failing-tests").status == status
+
+
+@pytest.mark.parametrize(
     ("tests", "status"), [("1 failed in 0.1s", 3), ("3 passed in 0.1s", 0)]
 )
 def test_a_path_means_the_file_below_the_top_of_the_work_tree(

@@ -24,6 +24,7 @@ Such are a SHA, a version, a parent of a revision, and a remote branch.
 
 _PREVIOUS_BRANCH = ("-", "@{-1}")
 _CURRENT_COMMIT = ("HEAD", "@")
+_RESTORE_SOURCE = re.compile(r"--source(?:=|\Z)|-s")
 _UNSTASH = ("pop", "apply", "branch")
 _KEEP_STASH = ("list", "show", "drop", "clear", "create", "store")
 _NEW_BRANCH = frozenset({"-b", "-B", "-c", "-C", "--create", "--force-create"})
@@ -37,6 +38,37 @@ def leaves_stash(commands: Commands) -> bool | None:
         if call.subcommand == "stash":
             state = _is_stashed_after(call, state)
     return state
+
+
+def checks_out_other_code(commands: Commands) -> bool:
+    """Return whether a line puts code into the work tree that other commits have, or takes it out.
+
+    A new branch of the current commit has the same code, and so has a merge, with more.
+    """
+    if any(command.words[:3] == ("gh", "pr", "checkout") for command in commands):
+        return True
+    return any(map(_checks_out_other_code, _git_calls(commands)))
+
+
+def _checks_out_other_code(call: GitCommand) -> bool:
+    """Return whether a command of git puts other code into the work tree."""
+    options = set(call.arguments)
+    operands = _operands(call)
+    match call.subcommand:
+        case "checkout" | "switch":
+            return bool(operands) and operands[0] not in _CURRENT_COMMIT
+        case "restore":
+            return any(map(_RESTORE_SOURCE.match, call.arguments))
+        case "reset":
+            keeps_code = options.isdisjoint(("--hard", "--merge", "--keep"))
+            return not keeps_code and operands[:1] not in ([], ["HEAD"], ["@"])
+        case "revert":
+            return options.isdisjoint(("--abort", "--quit", "-n", "--no-commit"))
+        case "apply":
+            return not options.isdisjoint(("-R", "--reverse"))
+        case "worktree":
+            return operands[:1] == ["add"] and len(operands) > 2
+    return call.subcommand in ("bisect", "clean")
 
 
 def tests_other_code(

@@ -7,7 +7,7 @@ import re
 from collections.abc import Mapping
 from typing import Literal, NamedTuple
 
-from .git_commands import commit_requests
+from .git_commands import commit_requests, git_commands
 from .programs import FAIL_BY_THEMSELVES, Words
 from .run_folders import folder_of
 from .shell_command import Commands, ShellCommand
@@ -221,7 +221,7 @@ def _run_of_other_code(
         folders: the folder of each test run, by its index in the line.
         stashed: whether an earlier line left the work in a stash.
     """
-    if not stashed and not any(command.words[:1] == ("git",) for command in commands):
+    if not stashed and next(git_commands(commands), None) is None:
         return ""
 
     for index in sorted(folders, reverse=True):

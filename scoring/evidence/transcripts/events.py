@@ -312,6 +312,10 @@ class WorkReset(Event):
     path: int | None
 
 
+class CodeSwitched(Event):
+    """A command that puts the code of other commits into the work tree, as ``git checkout``."""
+
+
 PromptKind: TypeAlias = Literal["wrong", "report", "foreign", "goes_on"]
 """What a prompt says of the work before it.
 

@@ -22,6 +22,7 @@ from scoring.evidence.commands.run_folders import (
 )
 from scoring.evidence.commands.shell import is_cut
 from scoring.evidence.commands.shell_command import ShellCommand
+from scoring.evidence.commands.tested_code import checks_out_other_code
 from scoring.evidence.commands.testruns import TestCommand
 from scoring.evidence.commands.verifier_programs import program_names
 
@@ -33,6 +34,7 @@ from .edits import (
 )
 from .events import (
     AgentStarted,
+    CodeSwitched,
     CommitMade,
     Edit,
     Event,
@@ -51,6 +53,10 @@ NAMES_OF_A_CALL = 240
 
 MOST_CALLS = 100_000
 """How many calls of a transcript may have no result, run tests or make commits: these are held."""
+
+
+_OF_THE_CALL = (AgentStarted, CodeSwitched, ProgramRun, WorkReset)
+"""The effects of a call that are in its own line, and not in that of its end."""
 
 
 class EventPlace(NamedTuple):
@@ -177,7 +183,7 @@ class OpenCall:
         for effect in self.effects:
             if undone and not isinstance(effect, ProgramRun):
                 continue
-            if not isinstance(effect, ProgramRun | WorkReset | AgentStarted):
+            if not isinstance(effect, _OF_THE_CALL):
                 effect = replace(effect, span=ended.span, line=ended.line)
             events[type(effect)].append(effect)
 
@@ -251,12 +257,14 @@ class OpenCall:
             self.written = paths.changes(documents, "", whole=">>" not in text)
 
     def note_resets(self, commands: Sequence[ShellCommand], paths: PathTexts) -> None:
-        """Note what commands of the call take back."""
+        """Note what commands of the call take back, and whether they check out other code."""
         for reset in git_commands.resets(commands):
             folder = folder_after(commands, self.folder)
             numbers: list[int | None] = [*paths.path_numbers(reset.paths, folder)]
             for number in numbers or [None]:
                 self.effects.append(WorkReset(*self.place, reset.kind, number))
+        if checks_out_other_code(commands):
+            self.effects.append(CodeSwitched(*self.place))
 
     def note_programs(self, commands: Iterable[ShellCommand]) -> None:
         """Note the programs that commands run, each once.
