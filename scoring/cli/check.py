@@ -236,20 +236,20 @@ def _as_proposed(
     """Return work, that of HEAD which the trunk has not as open: it is proposed, however old.
 
     Elsewhere its state is lost or unclear a horizon after it ended, and the author of a branch
-    dates its commits.
+    dates its commits. Open work that HEAD has not is marked.
     """
-    undecided = [
-        row for row in rows if row.unit.state in ("lost", "unclear") and row.unit.commit
-    ]
-    if not undecided:
+    if all(row.unit.state == "landed" or not row.unit.commit for row in rows):
         return rows
     proposed = proposed_commits(repository, trunk).shas
-    open_rows = {
-        row.unit.unit: row._replace(unit=dataclasses.replace(row.unit, state="open"))
-        for row in undecided
-        if _has_one_of(row, proposed)
-    }
-    return [open_rows.get(row.unit.unit, row) for row in rows]
+    judged = []
+    for row in rows:
+        is_proposed = _has_one_of(row, proposed)
+        if row.unit.state in ("lost", "unclear") and row.unit.commit and is_proposed:
+            unit = dataclasses.replace(row.unit, state="open")
+            row = row._replace(unit=unit)
+        is_elsewhere = row.unit.state == "open" and not is_proposed
+        judged.append(row._replace(is_elsewhere=is_elsewhere))
+    return judged
 
 
 def _has_one_of(row: WorkRow, shas: Collection[str]) -> bool:

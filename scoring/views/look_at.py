@@ -199,8 +199,13 @@ def _last_ends(rows: WorkRows) -> dict[object, int]:
 
 
 def _last_passes(rows: WorkRows) -> dict[object, int]:
-    passed = [row for row in rows if row.unit.last_passed]
-    return _last_ends([row for row in passed if row.unit.kind != "talk"])
+    """Return for each session when its last commit with passing tests ended that is here."""
+    passed = []
+    for row in rows:
+        is_here = row.unit.state in ("landed", "open") and not row.is_elsewhere
+        if row.unit.last_passed and row.unit.kind == "commit" and is_here:
+            passed.append(row)
+    return _last_ends(passed)
 
 
 def failing_tests(rows: WorkRows) -> list[WorkRow]:
@@ -216,8 +221,8 @@ def failed_runs(rows: WorkRows) -> list[tuple[WorkRow, str]]:
     """Return the work of which the last test run failed, each with why it is set aside, or "".
 
     Talk is left out. Other work is set aside if it neither landed nor is open, or if the same tests
-    passed later in its session, or if a later unit of one of its sessions, talk aside, ended with
-    passing tests.
+    passed later in its session, or if a later commit of one of its sessions, landed or open, ended
+    with passing tests.
 
     Args:
         rows: the work, in the order in which it ended.

@@ -42,11 +42,13 @@ class WorkRow(NamedTuple):
         unit: the unit.
         cost: what the unit cost, in US dollars; None if that is not known.
         values: the values of the row's columns, by name.
+        is_elsewhere: whether it is an open commit that HEAD has not, where that was asked.
     """
 
     unit: Unit
     cost: float | None
     values: PlainData
+    is_elsewhere: bool = False
 
 
 WorkRows: TypeAlias = Sequence[WorkRow]

@@ -300,6 +300,37 @@ def test_tests_that_pass_later_on_other_code_excuse_no_failure(
 
 
 @pytest.mark.parametrize(
+    ("branch", "command", "status"),
+    [
+        pytest.param("own", f"git commit -m '{SUBJECT}'", 0, id="it is proposed"),
+        pytest.param("side", f"git commit -m '{SUBJECT}'", 3, id="on another branch"),
+        pytest.param("side", "git status", 3, id="it is not committed"),
+    ],
+)
+def test_later_work_excuses_a_failure_only_if_it_is_proposed(
+    change: Repo, da_score: DaScore, branch: str, command: str, status: int
+) -> None:
+    transcript = "../home/projects/x/s.jsonl"
+    change.commit(FILES, SUBJECT)
+    keep_session(change, "1 failed in 0.1s")
+    first = (change.path / transcript).read_text()
+
+    change.git("checkout", "-q", "-B", branch)
+    change.clock += 600
+    later = {"src/b.py": OTHER["src/a.py"]}
+    sha = change.commit(later, SUBJECT)
+    result = f"[{branch} {sha[:7]}] {SUBJECT}\n 1 file changed"
+    text = session(change, "t", files=later, command=command, result=result)
+    text = text.replace("pytest -q", "pytest tests/test_b.py")
+    text = text.replace('"sessionId": "t"', '"sessionId": "s"')
+    put(change, {transcript: first + text})
+    change.checkout("own")
+
+    check = trusted_check(change, da_score)
+    assert check("--no-failing-tests", "--trunk", TRUNK).status == status
+
+
+@pytest.mark.parametrize(
     ("tests", "status"), [("1 failed in 0.1s", 3), ("3 passed in 0.1s", 0)]
 )
 def test_a_path_means_the_file_below_the_top_of_the_work_tree(
