@@ -76,6 +76,7 @@ def work_of_agents(
         sources.worktrees,
         history.remotes,
         lambda sha: sha in shas_shown or sha in remade or sha in in_log,
+        is_strict=sources.trusted,
     )
     neighbourhood.mark(sessions)
     return WorkOfAgents(sessions, checkpoints, history, shas_shown, sources.trusted)

@@ -330,6 +330,23 @@ def test_later_work_excuses_a_failure_only_if_it_is_proposed(
     assert check("--no-failing-tests", "--trunk", TRUNK).status == status
 
 
+@pytest.mark.parametrize("folder", ["-C {}", "--git-dir {}/.git --work-tree {}"])
+@pytest.mark.parametrize(
+    ("tests", "status"), [("1 failed in 0.1s", 3), ("3 passed in 0.1s", 0)]
+)
+def test_a_commit_in_another_repository_takes_no_test_run_away(
+    change: Repo, check: Check, tmp_path: Path, tests: str, status: int, folder: str
+) -> None:
+    other = Repo(tmp_path / "other")
+    made = f"[master {other.commit({'z': 'z'})[:7]}] z\n 1 file changed"
+    change.commit(FILES, SUBJECT)
+    options = folder.format(other.path, other.path)
+    keep_session(change, tests, before=[(f"git {options} commit -m z", made)])
+    found = check("--no-failing-tests")
+    assert found.status == status
+    assert "1 unit of work looked at, 1 with a test run" in found.out
+
+
 @pytest.mark.parametrize(
     ("tests", "status"), [("1 failed in 0.1s", 3), ("3 passed in 0.1s", 0)]
 )

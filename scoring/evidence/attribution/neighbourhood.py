@@ -51,11 +51,13 @@ class _Evidence(NamedTuple):
         is_ours: whether the line shows work in this repository.
         reports_until: up to when the lines before this one still report work here. That time itself
             does not count. ``-NS_MAX``: they report nothing.
+        is_commit: whether the line shows a commit, not an edit.
     """
 
     time: int
     is_ours: bool
     reports_until: int = -NS_MAX
+    is_commit: bool = False
 
 
 @dataclass(frozen=True)
@@ -67,12 +69,15 @@ class Neighbourhood:
         worktrees: globs of folders where work trees of the repository were that are gone.
         remotes: returns the URLs of the remotes of the repository.
         is_its_commit: returns whether a commit is one of the repository, by the digits of its SHA.
+        is_strict: whether lines in its folders are work in it from an edit in it up to its next
+            commit, also where the session edits or commits elsewhere before that.
     """
 
     trees: WorkTrees
     worktrees: Sequence[str]
     remotes: Callable[[], Iterable[str]]
     is_its_commit: Callable[[str], bool]
+    is_strict: bool = False
 
     @cached_property
     def _remotes(self) -> frozenset[str]:
@@ -120,11 +125,14 @@ class Neighbourhood:
         session.away = sorted(shown.time for shown in evidence if not shown.is_ours)
         prompts = user_times(session.files) if evidence else ()
         in_order = _with_reports(sorted(evidence), prompts)
+        pending = _with_pending(in_order) if self.is_strict else []
         for file, here in zip(session.files, by_folder, strict=True):
             if not file.here:
                 file.here = bytearray(len(file.numbers))
             for index in file.of(session.id):
                 is_ours = _leads_to_ours(in_order, file.times[index])
+                if here[index] and _leads_to_ours(pending, file.times[index]):
+                    is_ours = True
                 file.here[index] |= here[index] if is_ours is None else is_ours
 
     def _is_known(self, session: Session) -> bool:
@@ -275,7 +283,8 @@ def _evidence(file: File, signs: Iterable[_Sign]) -> list[_Evidence]:
         if is_ours is None and sign.is_commit and sign.is_outside and edited_outside:
             is_ours = False
         if is_ours is not None:
-            evidence.append(_Evidence(file.times[sign.line_index], is_ours))
+            time = file.times[sign.line_index]
+            evidence.append(_Evidence(time, is_ours, is_commit=sign.is_commit))
             edited_outside = False
         elif sign.is_outside:
             edited_outside = True
@@ -301,6 +310,19 @@ def _with_reports(
             shown = shown._replace(reports_until=prompts[prompt])
         with_reports.append(shown)
     return with_reports
+
+
+def _with_pending(evidence: Iterable[_Evidence]) -> list[_Evidence]:
+    """Return evidence by which lines are work here from an edit here up to its next commit."""
+    with_pending = []
+    is_pending = False
+    for shown in evidence:
+        if shown.is_ours:
+            is_pending = not shown.is_commit
+        elif is_pending:
+            shown = shown._replace(reports_until=shown.time)
+        with_pending.append(shown)
+    return with_pending
 
 
 def _leads_to_ours(evidence: Sequence[_Evidence], time: int) -> bool | None:
