@@ -315,21 +315,21 @@ def _note_edits(
 
     The positions are not sorted yet. ``name_of`` is that of :func:`trees_of`.
     """
-    # None for a file outside of the repository
-    names: dict[WrittenFile, str | None] = {}
+    names: dict[WrittenFile, str | None] = {}  # None for one outside of the repository
     # how often a line starts a sub-agent, by how many lines are before it
     starts_of: dict[Tree, Counter[int]] = {}
     for file in work.files:
         trees = [tree_of[key] for key in file.session_keys if key in tree_of]
+        removed_at = file.removed_at()
         for index, event in file.edits():
-            edited_file = file.written_file(event)
-            if edited_file not in names:
-                names[edited_file] = None
-                if not edited_file.folder or edited_file.is_inside(work.work_trees):
-                    names[edited_file] = name_of(edited_file)
-            name = names[edited_file]
+            edited = file.written_file(event)
+            if edited not in names:
+                is_here = not edited.folder or edited.is_inside(work.work_trees)
+                names[edited] = name_of(edited) if is_here else None
+            name = names[edited]
             # What no commit changed may be a file of a build, which is deleted at any time.
-            if name or (name == "" and isinstance(event, Edit)):
+            stays = isinstance(event, Edit) and index > removed_at.get(edited, -1)
+            if name or (name == "" and stays):
                 _note_edit(trees, file, index, name)
 
         starts_here: dict[Tree, Counter[int]] = {}

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from itertools import chain, count
 from typing import NamedTuple, TypeAlias
 
+from scoring.grouping import lists_by_key
 from scoring.text import trim
 
 from .counter import CountedHarness
@@ -191,6 +192,17 @@ class File:
         """
         yield from self.located(Edit, session)
         yield from self.located(FileRemoved, session)
+
+    def removed_at(self) -> dict[WrittenFile, int]:
+        """Return the index of the last line that removes a file, for each file removed alone.
+
+        Where a command removes several, it may move one of them.
+        """
+        removals = lists_by_key(
+            (index, self.written_file(event))
+            for index, event in self.located(FileRemoved)
+        )
+        return {files[0]: index for index, files in removals.items() if len(files) == 1}
 
     def in_checkpoint(self, number: int) -> bool:
         """Return whether a line is in the part for which its checkpoint was stored, by its number.

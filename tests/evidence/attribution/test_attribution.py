@@ -26,7 +26,7 @@ from typing import Any, NamedTuple
 
 import pytest
 from helpers.harness_lines import START, cases, stamp
-from helpers.histories import History, Session
+from helpers.histories import History, Session, writes
 from helpers.random_histories import random_history
 
 from rubric import released_rubric
@@ -748,6 +748,32 @@ class TestTheTable:
         assert (got[2].shared_with, got[2].tests[0]) == (
             (1, 1) if edited else (None, 0)
         )
+
+    @cases(
+        "command, is_shared",
+        {
+            "that was removed": ("rm src/try.py", True),
+            "that stays": ("cat src/try.py", False),
+            "that was removed with another": ("rm src/try.py src/old.py", False),
+        },
+    )
+    def test_a_series_may_have_written_a_file_that_no_commit_has(
+        self, made: History, read: Read, command: str, is_shared: bool
+    ) -> None:
+        session = made.session("s1")
+        session.edit(9, 1, "src/a.py")
+        session.edit(10, 2, "src/b.py")
+        one = made.commit(20, "a", files={"src/a.py": "x"})
+        session.commits(20.2, 4, one, "a")
+        writes(session, 21, 8, "src/try.py")
+        session.run(21.5, 16, command, "")
+        two = made.commit(23, "b", files={"src/b.py": "x"})
+        session.commits(23.2, 32, two, "b")
+        made.entry(one, "a")
+        made.entry(two, "b")
+        got = read(made)
+        assert got[2].shared_with == (1 if is_shared else None)
+        assert got[2].output == 8 + 16 + 32
 
     @pytest.mark.parametrize("calls", [1, 2])
     def test_commits_of_one_call_share_what_was_done_for_both(
