@@ -12,6 +12,7 @@ from benchmarks.tables import markdown, number, spread
 _GROWN = "`run --no-write`, warm cache, one transcript grew"
 _WRITES = "`run`, warm cache, writes every sidecar"
 _SIDECAR = "`iteration N`, from its sidecar"
+_CLOSES = "`close-task --derive`, warm cache"
 _AS_OBSERVED = ("--rubric", "3.1.0")
 _NEW_LINES = 40
 
@@ -30,6 +31,7 @@ def measure(setting: Setting) -> str:
         name="`run --no-write --rubric 3.1.0`, warm cache",
     )
     run(as_observed)
+    closes = _closes(program, room)
     cases = [
         floor(program.corpus),
         program.no_cache(),
@@ -44,6 +46,7 @@ def measure(setting: Setting) -> str:
         writes,
         program.warm("iteration", last, "--recompute", name=RECOMPUTE),
         program.warm("iteration", last, name=_SIDECAR),
+        closes,
         BARE_CASE,
     ]
     times = take_times(cases, setting.repeat)
@@ -72,6 +75,20 @@ def _with_a_copy(corpus: Corpus, directory: Path) -> Corpus:
     path.unlink()
     path.write_bytes(data)
     return linked
+
+
+def _closes(program: Program, room: Path) -> Case:
+    """Return the hook with derive on, in a log and a cache of its own, after it had its first say.
+
+    The first run writes the missing entries, and the next ones keep that none is missing.
+    """
+    derived = Program.on(program.corpus, room / "derived")
+    case = derived.warm(
+        "close-task", "{}", "--derive", "--timeout", "3600", *_AS_OBSERVED, name=_CLOSES
+    )
+    for _ in range(2):
+        run(case)
+    return case
 
 
 def _grown(program: Program) -> Case:
