@@ -36,7 +36,7 @@ from scoring.views.gates import (
     demands,
 )
 from scoring.views.gates.build_reports import junit, markdown
-from scoring.views.unread_work import not_counted, unread_work
+from scoring.views.unread_work import failed_rests, not_counted, unread_work
 from scoring.views.work_rows import WorkRow, work_of
 
 from .check_text import verdict_text
@@ -155,6 +155,7 @@ def command(
 
     preloaded: list[PreloadedEvidence] = []
     units: list[Unit] = []  # of all work
+    notes: list[str] = []
 
     def work() -> ChosenWork:
         lenient = replace(view, lenient=view.lenient or not has_log)
@@ -168,7 +169,8 @@ def command(
         base_sha = None
         if base is not None:
             base_sha = _base_named(base, repository)
-            beyond = proposed_commits(repository, base_sha).shas
+            beyond, began = proposed_commits(repository, base_sha)
+            notes.extend(failed_rests(units, began))
             rows = [row for row in rows if _has_one_of(row, beyond)]
         doubts: list[str] = []
         if trusted:
@@ -179,7 +181,7 @@ def command(
     with progress("Scoring the log, and looking at what became of the work"):
         verdict = check(examined, made, selection.last, allow_empty, work)
     if trusted and gates["no_failing_tests"]:
-        verdict.notes += not_counted(verdict.work or ())
+        verdict.notes += [*not_counted(verdict.work or ()), *notes]
     if selection.since:
         timeless = timeless_text(units)
         if timeless:

@@ -1,7 +1,7 @@
 """Transcripts that are not read, and that may be of the work that is checked."""
 
 import re
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from pathlib import PurePath
 
 from scoring.evidence.git.repository import GitRepository
@@ -10,6 +10,7 @@ from scoring.evidence.harnesses.not_read import NotRead, shows_one_of
 from scoring.evidence.transcripts.facts import NS
 from scoring.files import state_of
 from scoring.outcomes.ledger import Ledger
+from scoring.outcomes.unit import Unit
 from scoring.text import counted
 
 from .work_rows import WorkRows
@@ -60,6 +61,29 @@ def not_counted(rows: WorkRows) -> Iterator[str]:
             f"{counted(len(units), 'unit')} of work with a session here and no test run that "
             "counts: with --trusted a session counts for a commit that git printed to it by its "
             "SHA, and of which it wrote 90 % or more; run the tests in this job where that matters"
+        )
+
+
+def failed_rests(units: Iterable[Unit], began: int | None) -> Iterator[str]:
+    """Yield how much work ended with failed tests and no commit that is known, if it may be in one.
+
+    Args:
+        units: all work.
+        began: when the commit was made that proposed ones began from, in seconds since 1970; None
+            without such commits.
+    """
+    if began is None:
+        return
+    rests = []
+    for unit in units:
+        is_recent = (unit.ended or 0) // NS >= began
+        if unit.kind == "rest" and unit.last_passed is False and is_recent:
+            rests.append(unit)
+    if rests:
+        yield (
+            f"{counted(len(rests), 'session')} here ended with a failed test run and edits of "
+            "which no commit is known by a SHA that git printed; that work may be in these "
+            "commits: run the tests in this job where that matters"
         )
 
 

@@ -330,6 +330,25 @@ def test_later_work_excuses_a_failure_only_if_it_is_proposed(
     assert check("--no-failing-tests", "--trunk", TRUNK).status == status
 
 
+def test_a_commit_line_in_colors_is_that_of_git(change: Repo, check: Check) -> None:
+    sha = change.commit(FILES, SUBJECT)
+    result = f"\x1b[32m[own {sha[:7]}]\x1b[m {SUBJECT}\n 1 file changed"
+    keep_session(change, "1 failed in 0.1s", result=result)
+    assert check("--no-failing-tests").status == 3
+
+
+@pytest.mark.parametrize("tests", ["1 failed in 0.1s", "3 passed in 0.1s"])
+def test_a_failed_run_of_work_whose_commit_git_did_not_print_is_noted(
+    change: Repo, check: Check, tests: str
+) -> None:
+    change.commit(FILES, SUBJECT)
+    command = f"git commit -m '{SUBJECT}' | tail -1"
+    keep_session(change, tests, command=command, result=" 1 file changed")
+    found = check("--no-failing-tests")
+    note = "1 session here ended with a failed test run and edits of which no commit is known"
+    assert (found.status, note in found.out) == (0, "failed" in tests)
+
+
 @pytest.mark.parametrize("folder", ["-C {}", "--git-dir {}/.git --work-tree {}"])
 @pytest.mark.parametrize(
     ("tests", "status"), [("1 failed in 0.1s", 3), ("3 passed in 0.1s", 0)]

@@ -14,6 +14,7 @@ from .programs import (
 )
 from .run_folders import folder_of
 from .shell_command import Commands, ShellCommand
+from .terminal import without_terminal_codes
 
 ROOT_COMMIT = "(root-commit)"
 """What git writes after the branch of the first commit of a repository."""
@@ -264,7 +265,7 @@ def commit_lines(output: str) -> list[CommitLine]:
 
     Only the first 1,000 count.
     """
-    return list(map(_commit_line, _matches(output)))
+    return list(map(_commit_line, _matches(without_terminal_codes(output))))
 
 
 def commits_printed(requests: Sequence[CommitRequest], output: str) -> list[CommitLine]:
@@ -282,6 +283,7 @@ def commits_printed(requests: Sequence[CommitRequest], output: str) -> list[Comm
     if not printing:
         return []
 
+    output = without_terminal_codes(output)
     matches = _matches(output)
     if all(request.makes_one_at_most for request in printing):
         subjects = [request.subject for request in printing]

@@ -9,6 +9,7 @@ from itertools import chain, islice
 from typing import NamedTuple
 
 from .shown_output import FILTERS, PRINTED_WORD, keeps_failures
+from .terminal import without_terminal_codes
 from .testruns import TestCommand
 from .tool_table import (
     SummaryForm,
@@ -24,7 +25,6 @@ _COMPARED_LINE_LIMIT = 100
 _KEEP_ALL = ("tee", "cat")
 """Readers of an output that never cut it."""
 
-_TERMINAL_CODE = re.compile(r"\x1b\[[0-?]*+[ -/]*+[@-~]?")
 _CD_FAILED = re.compile(
     r"^[^\n]{0,100}\bcd:[^\n]{0,300}(?:no such file|not a directory|permission)",
     re.MULTILINE | re.IGNORECASE,
@@ -61,7 +61,8 @@ def verdict_of(
             stated.
     """
     table = tool_table()
-    text = _TERMINAL_CODE.sub("", output).replace("\r\n", "\n").replace("\r", "\n")
+    text = without_terminal_codes(output)
+    text = text.replace("\r\n", "\n").replace("\r", "\n")
     succeeded = failed is False
     if not succeeded and table.refused.match(text):
         return None
