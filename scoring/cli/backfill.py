@@ -225,10 +225,8 @@ def _page(reports: list[LogReport], plan: BackfillPlan) -> Page:
 
     if plan.dry_run:
         yield from _list_of("Why", _reasons_to_score(reports))
-    yield from _list_of(
-        "Kept, because the transcripts no longer cover the window",
-        _lost_evidence(reports),
-    )
+    for cause, texts in _kept_by_cause(reports).items():
+        yield from _list_of(f"Kept, because {cause}", texts)
     yield from _list_of(
         "Git answers differently (--refresh-git scores these)",
         [
@@ -276,11 +274,16 @@ def _reasons_to_score(reports: list[LogReport]) -> Iterator[tuple[LogReport, str
             yield report, f"{spans(iterations)}: {reason}"
 
 
-def _lost_evidence(reports: list[LogReport]) -> Iterator[tuple[LogReport, str]]:
-    """Yield each iteration that kept its old score, with the signals that it would lose."""
+def _kept_by_cause(
+    reports: list[LogReport],
+) -> dict[str, list[tuple[LogReport, str]]]:
+    """Return each iteration that kept its old score, with what it would lose, by the cause."""
+    by_cause: dict[str, list[tuple[LogReport, str]]] = {}
     for report in reports:
-        for iteration, signals in report.kept.items():
-            yield report, f"{iteration}: {' and '.join(signals)}"
+        for iteration, kept in report.kept.items():
+            text = f"{iteration}: {' and '.join(kept.lost)}"
+            by_cause.setdefault(kept.cause, []).append((report, text))
+    return by_cause
 
 
 def _absent_signals(reports: list[LogReport]) -> Page:

@@ -29,6 +29,7 @@ from scoring.sidecars.scores import PersistedScore
 from scoring.sidecars.stamp import Stamp, Stamps, digest_of, stamps_of_log
 from scoring.sidecars.writing import (
     SidecarComparison,
+    cause_of_loss,
     compare_with_sidecar,
     write_scores,
     write_session,
@@ -87,6 +88,18 @@ TakeResult = Callable[[IterationResult], None]
 """Takes each iteration that has a score, in the order of the log."""
 
 
+class KeptScore(NamedTuple):
+    """An old score that was kept, because a new one would lose evidence.
+
+    Attributes:
+        lost: the signals that would lose evidence, in words.
+        cause: why they would.
+    """
+
+    lost: list[str]
+    cause: str
+
+
 @dataclass(slots=True)
 class LogReport:
     """What was done with a log, or would be in a dry run.
@@ -97,8 +110,7 @@ class LogReport:
         scored: the reason for each new score, by iteration.
         up_to_date: how many iterations needed no new score, with those of ``git_changed``.
         passed_over: how many iterations the plan leaves out.
-        kept: by iteration with an old score that rests on more evidence than a new one would, the
-            signals that would lose evidence.
+        kept: by iteration, the old score that rests on more evidence than a new one would.
         git_changed: the iterations that keep their scores although git answers otherwise now.
         absent: in how many iterations a signal was absent, by the signal and the reason.
         warnings: what was skipped, or reads otherwise than it was meant.
@@ -111,7 +123,7 @@ class LogReport:
     scored: dict[int, str] = field(default_factory=dict)
     up_to_date: int = 0
     passed_over: int = 0
-    kept: dict[int, list[str]] = field(default_factory=dict)
+    kept: dict[int, KeptScore] = field(default_factory=dict)
     git_changed: list[int] = field(default_factory=list)
     absent: dict[tuple[str, str], int] = field(default_factory=Counter)
     warnings: list[str] = field(default_factory=list)
@@ -124,7 +136,9 @@ class LogReport:
         data["scored"] = [
             {"iteration": n, "reason": reason} for n, reason in self.scored.items()
         ]
-        data["kept"] = [{"iteration": n, "lost": lost} for n, lost in self.kept.items()]
+        data["kept"] = [
+            {"iteration": n, "lost": kept.lost} for n, kept in self.kept.items()
+        ]
         data["absent"] = [
             {"signal": signal_id, "reason": reason, "iterations": count}
             for (signal_id, reason), count in sorted(self.absent.items())
@@ -294,7 +308,8 @@ def _bring_iteration_up_to_date(
     shows_the_same = old_stamp is not None and old_stamp.same_facts(comparison.stamp)
     may_lose = not plan.allow_evidence_loss and not shows_the_same
     if reason is not None and may_lose and comparison.lost:
-        report.kept[iteration] = in_words(comparison.lost)
+        cause = cause_of_loss(comparison.lost, comparison.other_rubric, "the window")
+        report.kept[iteration] = KeptScore(in_words(comparison.lost), cause)
         reason = None
 
     if reason is not None:

@@ -206,14 +206,24 @@ def loss_warning(iteration: int, lost: Sequence[Loss], other_rubric: str = "") -
         lost: what was lost; at least one.
         other_rubric: the version of the new rubric; "" where both scores have the same.
     """
-    gone = "the transcripts no longer cover its window"
-    if other_rubric:
-        gone = f"rubric {other_rubric} reads other evidence than the one before"
-    elif any(loss.what for loss in lost):
-        gone = "what its score was computed from is not all there any more"
-
+    gone = cause_of_loss(lost, other_rubric, "its window")
     signals = " and ".join(in_words(lost))
     return f"iteration {iteration}: {gone}; {signals} lost evidence that the old sidecar had"
+
+
+def cause_of_loss(lost: Sequence[Loss], other_rubric: str, window: str) -> str:
+    """Return why the new score of an iteration lost evidence.
+
+    Args:
+        lost: what was lost; at least one.
+        other_rubric: the version of the new rubric; "" where both scores have the same.
+        window: what to call the time of the iteration.
+    """
+    if other_rubric:
+        return f"rubric {other_rubric} reads other evidence than the one before"
+    if any(loss.what for loss in lost):
+        return "what its score was computed from is not all there any more"
+    return f"the transcripts no longer cover {window}"
 
 
 def write_iterations(

@@ -211,6 +211,11 @@ def test_another_rubric_is_named_and_no_transcript(
         True,
     )
     log = ("--repo-dir", str(tmp_path / "demo/repo"))
+    found = da_score("backfill", *log, "--rubric", "3.1.0", "--dry-run", "--no-cache")
+    cause = "rubric 3.1.0 reads other evidence than the one before"
+    assert (f"Kept, because {cause}:" in found.out, found.status) == (True, 0)
+    assert "no longer cover" not in found.out
+
     found = da_score("run", *log, "--rubric", "3.1.0", "--no-cache")
     assert "rubric 3.1.0 reads other evidence than the one before" in found.err
     assert "no longer cover" not in found.err
