@@ -142,7 +142,7 @@ class GitTime:
         if not said and self._waited > SECONDS_WITHOUT_WORD:
             text = (
                 f"git has taken more than {SECONDS_WITHOUT_WORD} seconds for this history;"
-                " commits with very many or very large files can be why"
+                " a busy machine, or commits with very many or very large files can be why"
             )
             self.warn(TakesLong(text))
 

@@ -1,6 +1,6 @@
 """How the events of a harness are counted: what :mod:`counting` needs of a harness."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import NamedTuple, TypeAlias
 
 from .events import Call, CallResult, Response
@@ -28,13 +28,11 @@ class LineClock(NamedTuple):
     times: Mapping[int, int]
     last: Mapping[tuple[int, int], tuple[int, int]] = {}
 
-    def of_lines(self, numbers: Sequence[int]) -> list[tuple[int, int]]:
-        """Return the place and the time of each line that counts, by the numbers of lines."""
-        return [
-            (self.places[number], self.times[number])
-            for number in numbers
-            if number in self.places
-        ]
+    def of_lines(self, numbers: Iterable[int]) -> Iterator[tuple[int, int]]:
+        """Yield the place and the time of each line that counts, by the numbers of lines."""
+        for number in numbers:
+            if number in self.places:
+                yield self.places[number], self.times[number]
 
     def of_response(self, response: Response) -> int | None:
         """Return the place at which a response counts, or None where its line does not count."""
