@@ -184,7 +184,10 @@ def _cost_lines(work: WorkGroup) -> Lines:
     """Yield what the work cost, and then the cost of work that did not land and of talk."""
     cost = work.summary["cost"]
     if cost is None:
-        yield "What the work cost is not known: no transcript with a known model is here."
+        yield (
+            "What the work cost is not known: no transcript with a known model is here "
+            "(da-score doctor says what can be fetched)."
+        )
         return
 
     text = f"It cost {cost_text(cost, is_partial=bool(work.summary['unpriced']))}"

@@ -220,6 +220,27 @@ def test_doctor_says_how_to_fetch_checkpoints_in_refs_of_their_own(
     }
 
 
+def test_doctor_says_how_to_fetch_the_branch_of_checkpoints_where_it_is_not_here(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, da_score: DaScore
+) -> None:
+    history = History(tmp_path)
+    history.entry(history.commit(20, "work", "00c9e2351016"), "work")
+    history.write()
+    monkeypatch.setenv("HOME", str(history.home))
+    monkeypatch.chdir(history.repo)
+    options = ("--iter-log-dir", history.log, "--no-cache", "--rubric", "3.1.0")
+
+    text = da_score("doctor", *options).out
+    assert "1 checkpoint that a commit names is not in this clone" in text
+    branch = "entire/checkpoints/v1"
+    refs = f"+refs/heads/{branch}:refs/remotes/origin/{branch}"
+    assert f"git fetch origin '{refs}'" in text
+    assert "work with an agent here first" not in text
+
+    record(Repo.at(history.repo), {"a" * 12: {"0/metadata.json": about("s1")}})
+    assert "not in this clone" not in da_score("doctor", *options).out
+
+
 class TestWorktrees:
     GLOB = "../trees/*"
 

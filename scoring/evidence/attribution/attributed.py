@@ -177,7 +177,11 @@ class AttributedScan(Scan):
                     break
 
         missing.difference_update(self.checkpoints)
-        self._not_fetched = sorted(filter(has_own_ref, missing))
+        # What a branch that is here lacks may never have been stored on it.
+        has_branch = any(not has_own_ref(name) for name in self.checkpoints)
+        self._not_fetched = sorted(
+            name for name in missing if has_own_ref(name) or not has_branch
+        )
 
     def _unread_agents(
         self, names: Iterable[str], read: Collection[str]

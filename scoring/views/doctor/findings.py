@@ -11,7 +11,8 @@ from scoring.evidence.attribution.iteration_shares import (
     NOT_COVERED,
     OVERLAP,
 )
-from scoring.evidence.git.checkpoint_files import REFS
+from scoring.evidence.git.checkpoint_files import BRANCH, REFS
+from scoring.evidence.git.checkpoints import has_own_ref
 from scoring.evidence.git.facts import MERGE_GIT
 from scoring.log.find import commands_that_make_a_log
 from scoring.signals.table import is_chosen
@@ -181,7 +182,10 @@ def _transcripts(examination: Examination) -> Findings:
                 "which looks there by itself"
             )
         yield Finding("transcripts", "problem", "no transcripts are read", advice)
-    elif all(file.left_out for file in survey.files):
+    elif (
+        all(file.left_out for file in survey.files)
+        and not survey.checkpoints.not_fetched
+    ):
         first = "work with an agent here first, or"
         work_trees = ""
         if examination.sources.places.auto and survey.files:
@@ -251,11 +255,16 @@ def _attribution(examination: Examination) -> Findings:
             "checkpoint that a commit names is",
             "checkpoints that commits name are",
         )
+        refs = f"{REFS}*:{REFS}*"
+        leaves_out = "a plain clone"
+        if not has_own_ref(not_fetched[0]):
+            refs = f"+refs/heads/{BRANCH}:refs/remotes/origin/{BRANCH}"
+            leaves_out = "a clone of a single branch"
         yield Finding(
             "attribution",
             "problem",
             f"{names} not in this clone, as {not_fetched[0]}",
-            f"fetch them: git fetch origin '{REFS}*:{REFS}*'; a plain clone leaves them out",
+            f"fetch them: git fetch origin '{refs}'; {leaves_out} leaves them out",
         )
 
     for reason, numbers in examination.attribution.without.items():
