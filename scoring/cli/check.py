@@ -14,7 +14,7 @@ from msgspec.structs import replace
 from rubric import is_rubric_file
 from scoring.errors import GitError, LogError, OptionError, SettingsError, WriteError
 from scoring.evidence.git.repository import GitRepository
-from scoring.evidence.git.walk import proposed_commits
+from scoring.evidence.git.walk import changes_nothing, proposed_commits
 from scoring.evidence.rules import ATTRIBUTED, Sources, rules_of
 from scoring.examine import LogView, PreloadedEvidence
 from scoring.files import reason, refuse_special, write_atomically
@@ -171,7 +171,9 @@ def command(
             base_sha = _base_named(base, repository)
             beyond, began = proposed_commits(repository, base_sha)
             notes.extend(failed_rests(units, began))
-            rows = [row for row in rows if _has_one_of(row, beyond)]
+            is_undone = changes_nothing(repository, base_sha)
+            chosen = [row for row in rows if _has_one_of(row, beyond)]
+            rows = [row._replace(is_undone=is_undone) for row in chosen]
         doubts: list[str] = []
         if trusted:
             doubts += unread_work(books[0], rows, repository, base_sha)

@@ -220,9 +220,9 @@ def failing_tests(rows: WorkRows) -> list[WorkRow]:
 def failed_runs(rows: WorkRows) -> list[tuple[WorkRow, str]]:
     """Return the work of which the last test run failed, each with why it is set aside, or "".
 
-    Talk is left out. Other work is set aside if it neither landed nor is open, or if the same tests
-    passed later in its session, or if a later commit of one of its sessions, landed or open, ended
-    with passing tests.
+    Talk is left out. Other work is set aside if it neither landed nor is open, if nothing of what
+    is proposed is left in HEAD, if the same tests passed later in its session, or if a later commit
+    of one of its sessions, landed or open, ended with passing tests.
 
     Args:
         rows: the work, in the order in which it ended.
@@ -237,6 +237,8 @@ def failed_runs(rows: WorkRows) -> list[tuple[WorkRow, str]]:
         why_not = ""
         if unit.state not in ("landed", "open"):
             why_not = STATE_WORDS.get(unit.state, unit.state)
+        elif row.is_undone:
+            why_not = "with nothing left of it in HEAD"
         elif _passed_later(unit, passed_at):
             why_not = "with tests that passed later in the session"
         failed.append((row, why_not))

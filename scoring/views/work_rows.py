@@ -43,12 +43,15 @@ class WorkRow(NamedTuple):
         cost: what the unit cost, in US dollars; None if that is not known.
         values: the values of the row's columns, by name.
         is_elsewhere: whether it is an open commit that HEAD has not, where that was asked.
+        is_undone: whether it is proposed and HEAD changes nothing in the end, where that was
+            asked.
     """
 
     unit: Unit
     cost: float | None
     values: PlainData
     is_elsewhere: bool = False
+    is_undone: bool = False
 
 
 WorkRows: TypeAlias = Sequence[WorkRow]

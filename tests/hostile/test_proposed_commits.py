@@ -330,6 +330,25 @@ def test_later_work_excuses_a_failure_only_if_it_is_proposed(
     assert check("--no-failing-tests", "--trunk", TRUNK).status == status
 
 
+@pytest.mark.parametrize(
+    ("reverts", "status"),
+    [
+        pytest.param(0, 3, id="it is proposed"),
+        pytest.param(1, 0, id="it is reverted"),
+        pytest.param(2, 3, id="it is reverted and back"),
+    ],
+)
+def test_a_failure_counts_unless_nothing_is_proposed_in_the_end(
+    change: Repo, check: Check, reverts: int, status: int
+) -> None:
+    sha = change.commit(FILES, SUBJECT)
+    result = f"[own {sha[:7]}] {SUBJECT}\n 1 file changed"
+    for _ in range(reverts):
+        change.revert("HEAD")
+    keep_session(change, "1 failed in 0.1s", result=result)
+    assert check("--no-failing-tests").status == status
+
+
 def test_a_commit_line_in_colors_is_that_of_git(change: Repo, check: Check) -> None:
     sha = change.commit(FILES, SUBJECT)
     result = f"\x1b[32m[own {sha[:7]}]\x1b[m {SUBJECT}\n 1 file changed"

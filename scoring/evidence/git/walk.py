@@ -258,6 +258,20 @@ def proposed_commits(repository: GitRepository, without: str | None) -> Proposed
     return ProposedCommits(frozenset(shas), min(times, default=0) if shas else None)
 
 
+def changes_nothing(repository: GitRepository, base: str) -> bool:
+    """Return whether HEAD has the same files as the one commit in which it left another commit.
+
+    Raises:
+        GitError: git cannot read HEAD or that commit.
+    """
+    answer = repository.ask("merge-base", "--all", base, "HEAD")
+    began = as_text(answer.stdout).split()
+    if len(began) != 1:
+        return False
+    trees = repository.run("rev-parse", f"{began[0]}^{{tree}}", "HEAD^{tree}")
+    return len(set(as_text(trees).split())) == 1
+
+
 def lines_off_trunk(
     repository: GitRepository,
     shas: Sequence[str],
