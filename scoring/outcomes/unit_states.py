@@ -160,6 +160,9 @@ def name_commits_of_rests(
 ) -> None:
     """Fill in the commits of the trunk by which a person may have committed the lines of a rest.
 
+    What a checkpoint without a commit wrote is a rest here too, where the trunk has none of it at
+    the end of the horizon. Where git cannot read all commits up to then, it may be there.
+
     - ``commit``: the commit that brought the most lines of the rest, if at least half of them; with
       its subject and landing. It stays None where that commit is a unit of its own, which
       ``lines_in_unit`` notes.
@@ -169,8 +172,11 @@ def name_commits_of_rests(
     """
     candidates: dict[str, list[str]] = {}
     rests = [
-        unit for unit in units if unit.kind == "rest" and unit.counted and unit.written
+        unit
+        for unit in units
+        if unit.kind == "rest" or (unit.lines_there == 0 and not unit.commit)
     ]
+    rests = [unit for unit in rests if unit.counted and unit.written]
     for rest in rests:
         start = rest.began // NS
         candidates[rest.unit] = git.trunk_between(
@@ -191,6 +197,8 @@ def name_commits_of_rests(
             if brought > most and brought * 2 >= rest.written_here:
                 most = brought
                 rest.commit = sha
+            if sha not in added and not git.graph.is_merge(sha):
+                rest.may_be_there = True
         owner = taken.get(rest.commit or "")
         if owner:
             rest.commit = None

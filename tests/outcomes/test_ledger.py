@@ -256,6 +256,23 @@ def test_a_rest_that_was_reformatted_is_unclear(
     assert state_of(work(), "rest") == state
 
 
+@cases("is_read, state", {"read": (True, "reverted"), "not read": (False, "unclear")})
+def test_a_rest_is_not_lost_where_git_lacks_a_file_of_a_commit_after_it(
+    history: History, work: Work, is_read: bool, state: str
+) -> None:
+    writes(history.session("s1"), 100, 1, "src/a.py")
+    files = {"src/a.py": TEXT, "src/data.py": OTHERS}
+    mark = history.commit(DAY, "By hand", files=files)
+    files = {"src/a.py": "", "src/data.py": ""}
+    history.commit(2 * DAY, "Rework", files=files)
+    history.commit(30 * DAY, "Later")
+    history.write()
+    repo = Repo.at(history.repo)
+    if not is_read:
+        repo.lose(f"{history.shas[mark]}:src/data.py")
+    assert state_of(work(), "rest") == state
+
+
 @cases(
     "branch, state",
     {

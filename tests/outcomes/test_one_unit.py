@@ -376,6 +376,22 @@ class TestCheckpointsThatNoCommitNames:
         (unit,) = units(history, da_score)
         assert (unit["commit"], unit["state"]) == (None, "lost")
 
+    def test_what_a_commit_brought_in_part_is_not_lost_when_it_goes_again(
+        self, history: History, da_score: DaScore
+    ) -> None:
+        session = history.session("s1", stored=False)
+        writes(session, 100, 1, "src/a.py", TEXT + OTHER_TEXT)
+        recorded(history, 1, 150, session, "src/a.py")
+        part = TEXT + OTHER_TEXT[:60]
+        history.commit(
+            3600, "By hand", files={"src/a.py": part, "src/b.py": OTHER_TEXT}
+        )
+        files = {"src/a.py": "", "src/b.py": "x = 1\n"}
+        history.commit(2 * DAY, "Rework", files=files)
+        history.commit(60 * DAY, "Later")
+        (unit,) = units(history, da_score)
+        assert (unit["subject"], unit["state"]) == ("By hand", "reverted")
+
     def test_for_a_question_is_no_work_though_its_transcript_holds_later_edits(
         self, history: History, da_score: DaScore
     ) -> None:
