@@ -313,7 +313,9 @@ def _why_meant(unit: Unit, taken: TakenBack, others: _OtherWork) -> str:
     if _STOPGAP.search(taken.subject) or _STOPGAP.search(unit.subject or ""):
         return "not meant to stay"
     if taken.is_slight:
-        return "only a few lines, tests or documents"
+        return "only a few lines, tests, documents or CI"
+    if taken.back_in:
+        return "came back"
     if taken.seconds >= _PLANS_CHANGE:
         return "undone a month later"
     if later and not set(unit.sessions).isdisjoint(later.sessions):

@@ -191,6 +191,7 @@ def reasons_of_a_branch(
     merged: float = 3,
     later: float = 1,
     made: str = "Add it",
+    again: float | None = None,
 ) -> list[str]:
     """Return the reasons to look at work of a branch, which a commit undid a day later.
 
@@ -205,6 +206,7 @@ def reasons_of_a_branch(
         merged: how many days after the work the branch is merged.
         later: how many days after the merge the later commit is made on the trunk.
         made: the subject of the work.
+        again: how many days after the later commit the work comes again.
     """
     undo = {path: ""}
     session = history.session("s1")
@@ -223,6 +225,9 @@ def reasons_of_a_branch(
     git.branches["main"] = git.commit(tips, "Merge branch 'topic'\n", moment, whole)
     if undone_on == "main":
         history.commit((merged + later) * DAY, subject, files=undo)
+    if again is not None:
+        day = merged + later + again
+        history.commit(day * DAY, f'Revert "{subject}"', files={path: text})
     places = places_of(history)
     return [
         row["reason"] for row in da_score("work", *places, "--json").json["look_at"]
@@ -248,6 +253,7 @@ def reasons_of_a_branch(
         ),
         "a month later": ({"subject": 'Revert "Add it"', "later": 30}, []),
         "weeks later": ({"subject": 'Revert "Add it"', "later": 20}, ["reverted"]),
+        "and done again": ({"subject": 'Revert "Add it"', "again": 20}, []),
         "a trial": ({"made": "debug: Add it"}, []),
         "tidied": ({"subject": "style: prettier"}, []),
         "a workaround": ({"subject": "Drop the workaround"}, []),
@@ -259,6 +265,7 @@ def reasons_of_a_branch(
         "in a folder of documents": ({"path": "docs/config.py"}, []),
         "a document": ({"path": "a.md", "subject": 'Revert "Add it"'}, []),
         "a lock file": ({"path": "a.lock", "subject": 'Revert "Add it"'}, []),
+        "CI": ({"path": ".github/workflows/a.yml", "subject": 'Revert "Add it"'}, []),
         "data": ({"path": "a.json", "subject": 'Revert "Add it"'}, ["reverted"]),
     },
 )

@@ -248,19 +248,20 @@ def _sum(files: LinesByFile) -> Counter[int]:
     return total
 
 
-def does_again(patch: Patch, inverted: Inversion) -> bool:
-    """Return whether a patch does again at least half of what was undone, if anything was.
+def does_again(patch: Patch, inverted: Inversion, least: float = HALF) -> bool:
+    """Return whether a patch does again enough of what was undone, if anything was.
 
     Args:
         patch: what a commit changes.
         inverted: what was undone of some work. The patch does it again where it adds lines that
             were taken, or removes lines that were restored.
+        least: the fraction of it that is enough.
     """
     lines = _changed_lines(patch)
     again = _common(inverted.taken, lines.added) + _common(
         inverted.restored, lines.removed
     )
-    return inverted.inverted > 0 and again >= HALF * inverted.inverted
+    return inverted.inverted > 0 and again >= least * inverted.inverted
 
 
 def put_back(patches: Iterable[Patch], taken: LinesByFile) -> int | None:

@@ -115,6 +115,8 @@ class WorkOnTrunk:
 
         position = self._graph.position
         naming = self._naming(work.commit, work.also)
+        if taken is not None:
+            naming += self._naming(taken.by, "")
         if any(position[commit] < position[kept.tip] for commit in naming):
             return False
         self._kept[work.key] = _KeptUndone(self._tip, kept.undone)
@@ -256,6 +258,7 @@ class WorkOnTrunk:
             said=candidate.says_so,
             subject=self.trunk.commits[candidate.commit].subject,
             is_slight=work.is_slight,
+            back_in=self._named_back_in(candidate),
         )
 
     def _back_in(self, taker: Candidate) -> str | None:
@@ -276,6 +279,28 @@ class WorkOnTrunk:
             if is_back:
                 return commit
         return None
+
+    def _named_back_in(self, taker: Candidate) -> str:
+        """Return the first commit that does again nearly all that a taker undid, or "" without one.
+
+        Its message has to name the work or the taker, as in "Reland of #71, reverted in #72" or in
+        the revert of a revert. It may come at any time, and must not be taken back itself.
+        """
+        work = taker.work
+        naming = {
+            *self._naming(work.commit, work.also),
+            *self._naming(taker.commit, ""),
+        }
+        position = self._graph.position
+        for commit in sorted(naming, key=position.__getitem__, reverse=True):
+            if position[commit] >= position[taker.commit]:
+                continue
+            patch = self._history.own_patch(commit, self._graph.parents[commit])
+            if patch is None or self.is_named_as_taken_back(commit):
+                continue
+            if does_again(patch, taker.all_text, WHOLE):
+                return commit
+        return ""
 
     # Candidates
 
@@ -329,7 +354,9 @@ class WorkOnTrunk:
         return takers
 
     def _naming(self, work: str, also: str) -> list[str]:
-        """Return the newer commits of the trunk that say they take back some work, or its merge.
+        """Return the commits of the trunk that say they take back some work, or its merge.
+
+        They contain the work. A revert of its copy on a release line does not.
 
         Args:
             work: the commit of the work.
@@ -338,7 +365,11 @@ class WorkOnTrunk:
         names = [work, *self._graph.brought_by(work), also]
         naming = self._index.naming({name: self._text(name) for name in names})
         position = self._graph.position
-        newer = [commit for commit in naming if position[commit] < position[work]]
+        newer = [
+            commit
+            for commit in naming
+            if position[commit] < position[work] and self._graph.contains(commit, work)
+        ]
         return newer[-_MOST_NAMING:]
 
     def _text(self, sha: str) -> str:

@@ -38,6 +38,9 @@ _SIDE_FILES = re.compile(
 """Lock files, changelogs and snapshots, which change with any commit."""
 
 _DOCUMENTS = re.compile(r"(?:^|/)docs?/")
+_CI = re.compile(
+    r"^(?:\.github|\.circleci|\.buildkite)/|(?:^|/)(?:\.gitlab-ci|azure-pipelines)[^/]*\.ya?ml$"
+)
 
 _IDENTIFIER = re.compile(r"[A-Za-z_][A-Za-z_0-9]{3,}")
 _DEFINITION = re.compile(
@@ -63,13 +66,13 @@ class Work(NamedTuple):
 
     @property
     def is_slight(self) -> bool:
-        """Whether it changed fewer than five lines outside of tests and documents."""
+        """Whether it changed fewer than five lines outside of tests, documents and CI."""
         return inversion(self.patch, [], _is_product).lines < LEAST_LINES
 
 
 def _is_product(path: str) -> bool:
-    """Return whether a file is neither a test nor a document, nor changes with any commit."""
-    is_aside = _DOCUMENTS.search(path) or _SIDE_FILES.search(path)
+    """Return whether a file is no test, document or part of CI, nor changes with any commit."""
+    is_aside = any(kind.search(path) for kind in (_DOCUMENTS, _SIDE_FILES, _CI))
     return not (is_aside or is_test(path) or is_document(path))
 
 

@@ -658,6 +658,55 @@ def test_came_back(name: str, tmp_path: Path) -> None:
     assert (found.came_back.by, found.came_back.back_in) == (scene.by, scene.back_in)
 
 
+@pytest.mark.parametrize(
+    ("message", "lines", "is_back"),
+    [
+        ("feat: alpha\n\nReland of #71, which was reverted in #72.", 15, True),
+        ("Undo REVERT", 16, True),
+        ("feat: alpha\n\nReland of #71, which was reverted in #72.", 8, False),
+        ("feat: alpha again", 16, False),
+    ],
+    ids=["named", "the revert of the revert", "half of it", "not named"],
+)
+def test_work_that_comes_again_after_the_horizon_stays_reverted_and_says_where(
+    message: str, lines: int, is_back: bool, tmp_path: Path
+) -> None:
+    repo, work = with_work(tmp_path)
+    by = takes_back(repo, f"Revert it (#72)\n\nThis reverts commit {work}.")
+    now = int(repo.git("log", "-1", "--format=%ct"))
+    back = repo.commit(
+        {"alpha.py": part("alpha", 0, lines), "a.py": "x = 2\ny = 2\n"},
+        message.replace("REVERT", by),
+        time=now + 30 * DAY,
+    )
+    found = undone(repo, work)
+    assert found.state == "reverted"
+    assert found.taken_back is not None
+    assert (found.taken_back.by, found.taken_back.back_in) == (
+        by,
+        back if is_back else "",
+    )
+
+
+def test_the_revert_of_a_copy_on_a_release_line_is_not_that_of_the_work(
+    tmp_path: Path,
+) -> None:
+    repo = start(tmp_path)
+    repo.branch("release")
+    repo.checkout("master")
+    files: Files = {"alpha.py": functions("alpha"), "a.py": "x = 2\ny = 2\n"}
+    work = repo.commit(files, "feat: alpha (#71)")
+    repo.checkout("release")
+    repo.commit(files, "feat: alpha (#72)")
+    takes_back(repo, f"Revert alpha\n\nThis reverts commit {work}.")
+    repo.checkout("master")
+    by = takes_back(repo, f"Back out alpha\n\nThis reverts commit {work}.")
+    repo.merge("release")
+    found = undone(repo, work)
+    assert found.taken_back is not None
+    assert found.taken_back.by == by
+
+
 @pytest.mark.parametrize("name", STANDS)
 def test_stands(name: str, tmp_path: Path) -> None:
     scene = STANDS[name](tmp_path)
