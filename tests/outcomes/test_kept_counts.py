@@ -16,7 +16,7 @@ from scoring.outcomes.outcome import Counted
 from scoring.store import NAME
 
 KEPT = {
-    "one": Counted(4, 2, 1, ("e" * 40,), ("e" * 40, 3)),
+    "one": Counted(4, 2, 1, ("e" * 40,), "e" * 40),
     "caf\u00e9": Counted(0, 0, 0),
 }
 
