@@ -394,8 +394,6 @@ def _is_since(facts: IterationFacts, since: datetime.date) -> bool:
     date = day_or_none(facts.record.date[:10])
     if date is not None:
         return date >= since
-
-    # The entry has no date, so the end of its time decides.
     if facts.window is None:
         return True
     start_of_day = datetime.datetime.combine(since, datetime.time(), datetime.UTC)

@@ -4,16 +4,13 @@ The entry of a commit claims nothing. It says what git, transcripts and checkpoi
 ``docs/LOG.md``, "A log where there is none". For runs see ``docs/VALIDITY.md``, "Rewards".
 """
 
-import contextlib
 import datetime
 import os
-import re
 from collections.abc import Collection, Iterator
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NamedTuple
 
-from scoring.errors import InputError, LogError, WriteError
+from scoring.errors import InputError, WriteError
 from scoring.evidence.attribution.attributed import AttributedScan
 from scoring.evidence.commit_makers import (
     authors_of,
@@ -37,28 +34,17 @@ from scoring.evidence.unlogged import named_by_entries
 from scoring.files import (
     exclusive_lock,
     make_folder,
-    read_file,
     write_together,
 )
 from scoring.frozen import PlainData
-from scoring.log.find import ARCHIVE_NAME, is_entry_name, names_in_log
-from scoring.log.load import load_archive, load_entry
-from scoring.log.model import IterationRecord
 from scoring.store import digest_of_all
 from scoring.text import trim
 
 from .entries import ENTRY_MODE, entry_text, git_fields, quoted
+from .existing_log import read_existing_log
 
 PATIENCE = 600
 """How many seconds to wait while another process writes entries."""
-
-_LARGEST_NUMBER = 10**9
-"""Iterations with this number or a higher one are taken for slips: the next entry ignores them."""
-
-_NUMBERED_NAME = re.compile(r"iter-([0-9]{1,9})\.")
-_COMMIT_LINE = re.compile(
-    rb"^[ \t\r\f\v]*commit:\s*[\"']?([0-9a-fA-F]{7,64})\b", re.MULTILINE
-)
 
 
 class DerivedEntry(NamedTuple):
@@ -127,60 +113,6 @@ class Derivation(NamedTuple):
             "written": [entry.as_dict() for entry in self.written],
             "skipped": [skipped._asdict() for skipped in self.skipped],
         }
-
-
-@dataclass(slots=True)
-class ExistingLog:
-    """A log as it is before entries are added.
-
-    Attributes:
-        records: its entries, sorted by iteration.
-        broken: a line for each entry that cannot be read.
-        named_by_broken: by a commit in lower case, the unreadable file that names the commit.
-        highest: the highest number in the names of files or in entries; 0 without any.
-    """
-
-    records: list[IterationRecord] = field(default_factory=list)
-    broken: list[str] = field(default_factory=list)
-    named_by_broken: dict[str, str] = field(default_factory=dict)
-    highest: int = 0
-
-
-def read_existing_log(log_dir: Path) -> ExistingLog:
-    """Read a log that entries are added to.
-
-    Raises:
-        LogError: the log cannot be listed.
-    """
-    log = ExistingLog()
-    names = names_in_log(log_dir) if log_dir.exists() else []
-    for name in filter(is_entry_name, names):
-        try:
-            log.records.append(load_entry(log_dir / name))
-        except LogError as e:
-            log.broken.append(str(e))
-            with contextlib.suppress(InputError):
-                for sha in _COMMIT_LINE.findall(read_file(log_dir / name)):
-                    log.named_by_broken[sha.decode().lower()] = name
-
-    if ARCHIVE_NAME in names:
-        errors: list[LogError] = []
-        try:
-            log.records += load_archive(log_dir / ARCHIVE_NAME, broken=errors.append)
-        except LogError as e:
-            errors.append(e)
-        log.broken += map(str, errors)
-
-    log.records.sort(key=lambda record: record.iteration)
-    numbers = [
-        record.iteration for record in log.records if record.iteration < _LARGEST_NUMBER
-    ]
-    # also labels or scores without an entry
-    for match in map(_NUMBERED_NAME.match, names):
-        if match:
-            numbers.append(int(match[1]))
-    log.highest = max(numbers, default=0)
-    return log
 
 
 def derive(

@@ -20,6 +20,7 @@ from scoring.evidence.git.agents import Identity
 from scoring.evidence.git.trunk_work import WorkOnTrunk
 from scoring.jobs import derive as derive_job
 from scoring.jobs.entries import task_of
+from scoring.jobs.existing_log import ExistingLog
 from scoring.log.parse import parse_iteration_record
 from scoring.log.settings import DEFAULT_LOG_DIR
 
@@ -1017,7 +1018,7 @@ class TestWhatItAsks:
         looked: list[object] = []
         look = derive_job.read_existing_log
 
-        def noting(log_dir: Path) -> derive_job.ExistingLog:
+        def noting(log_dir: Path) -> ExistingLog:
             looked.append(log_dir)
             return look(log_dir)
 

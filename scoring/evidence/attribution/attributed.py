@@ -177,11 +177,10 @@ class AttributedScan(Scan):
                     break
 
         missing.difference_update(self.checkpoints)
-        # What a branch that is here lacks may never have been stored on it.
-        has_branch = any(not has_own_ref(name) for name in self.checkpoints)
-        self._not_fetched = sorted(
-            name for name in missing if has_own_ref(name) or not has_branch
-        )
+        if not all(map(has_own_ref, self.checkpoints)):
+            # what the branch that is here lacks may never have been stored on it
+            missing = set(filter(has_own_ref, missing))
+        self._not_fetched = sorted(missing)
 
     def _unread_agents(
         self, names: Iterable[str], read: Collection[str]
