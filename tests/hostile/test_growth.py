@@ -39,7 +39,7 @@ from scoring.evidence.git.agents import agents_of
 from scoring.evidence.git.authorship import AttributedHistory, _last_amendments
 from scoring.evidence.git.checkpoint_files import _FILE_ON_BRANCH
 from scoring.evidence.git.checkpoints import checkpoint_ids
-from scoring.evidence.git.commit_history import _MERGED_BRANCH, WrittenCommit
+from scoring.evidence.git.commit_history import _MERGED_BRANCH
 from scoring.evidence.git.commit_names import names_taken_back
 from scoring.evidence.git.facts import Rules
 from scoring.evidence.git.inversion import inversion
@@ -61,8 +61,8 @@ from scoring.evidence.transcripts.transcript_events import (
 )
 from scoring.evidence.transcripts.transcript_files import TranscriptFile
 from scoring.evidence.transcripts.work_trees import WorkTrees
-from scoring.jobs.derive import _COMMIT_LINE
 from scoring.jobs.entries import task_of
+from scoring.jobs.existing_log import _COMMIT_LINE
 from scoring.jobs.hook_input import parse_hook_input
 from scoring.jobs.hook_install import install_hook
 from scoring.log.parse import parse_archive, parse_iteration_record
@@ -608,9 +608,9 @@ def test_git_is_asked_once_for_the_files_of_all_siblings(
     asked = []
     files_of = history.files
 
-    def files(commits: Iterable[WrittenCommit]) -> dict[str, frozenset[str]]:
-        asked.append(commits)
-        return files_of(commits)
+    def files(shas: Iterable[str]) -> dict[str, frozenset[str]]:
+        asked.append(shas)
+        return files_of(shas)
 
     monkeypatch.setattr(history, "files", files)
     last = siblings[-1]

@@ -20,7 +20,7 @@ from scoring.evidence.git.agents import Identity
 from scoring.evidence.git.trunk_work import WorkOnTrunk
 from scoring.jobs import derive as derive_job
 from scoring.jobs.entries import task_of
-from scoring.jobs.existing_log import ExistingLog
+from scoring.jobs.existing_log import ExistingLog, read_existing_log
 from scoring.log.parse import parse_iteration_record
 from scoring.log.settings import DEFAULT_LOG_DIR
 
@@ -1016,11 +1016,10 @@ class TestWhatItAsks:
         self, lines_of_work: Work, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         looked: list[object] = []
-        look = derive_job.read_existing_log
 
         def noting(log_dir: Path) -> ExistingLog:
             looked.append(log_dir)
-            return look(log_dir)
+            return read_existing_log(log_dir)
 
         def derived(*options: str) -> dict[str, Any]:
             data: dict[str, Any] = lines_of_work.da_score(
