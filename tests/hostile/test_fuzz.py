@@ -28,7 +28,7 @@ from scoring.evidence.entry_files import hook_facts
 from scoring.evidence.harnesses.lines import Lines, read_parts
 from scoring.evidence.harnesses.readers import HARNESSES
 from scoring.evidence.labels import label_facts
-from scoring.evidence.reference.lines import read_exactly
+from scoring.evidence.reference.exact_lines import read_exactly
 from scoring.evidence.scopes import declared_scopes
 from scoring.jobs.hook_input import parse_hook_input
 from scoring.jobs.hook_install import install_hook, uninstall_hook

@@ -49,7 +49,7 @@ from scoring.evidence.git.walk import Commit
 from scoring.evidence.harnesses.lines import Lines, read_parts
 from scoring.evidence.harnesses.readers import HARNESSES
 from scoring.evidence.labels import labels_in
-from scoring.evidence.reference.lines import read_exactly
+from scoring.evidence.reference.exact_lines import read_exactly
 from scoring.evidence.scopes import path_scope
 from scoring.evidence.transcripts.events import Call, LinesWritten, WorkCall
 from scoring.evidence.transcripts.facts import NS, timestamp_ns

@@ -1,7 +1,7 @@
 """The exact reading of the reference: every line, in the files directly inside named folders.
 
 Scores under these rules stay comparable with the reference's, so nothing here may ever change.
-:mod:`.lines` reads each line.
+:mod:`.exact_lines` reads each line.
 """
 
 import os
@@ -25,7 +25,7 @@ from scoring.files import reason
 from scoring.frozen import PlainData
 from scoring.paths import is_of_the_system
 
-from .lines import LineContent, read_exactly
+from .exact_lines import LineContent, read_exactly
 
 
 class ReferenceReader(JsonReader):

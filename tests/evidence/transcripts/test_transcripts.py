@@ -19,7 +19,7 @@ from msgspec.structs import replace
 
 from scoring.evidence.commands.objective_flags import BASH, LOOP_STATE, TESTS
 from scoring.evidence.harnesses.scan import Scan
-from scoring.evidence.reference.lines import LineContent, read_exactly
+from scoring.evidence.reference.exact_lines import LineContent, read_exactly
 from scoring.evidence.reference.transcripts import ReferenceScan
 from scoring.evidence.transcripts.events import Response, TokensStated, TokensUsed
 from scoring.evidence.transcripts.facts import (
