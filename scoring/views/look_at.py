@@ -113,8 +113,7 @@ def look_at(rows: WorkRows) -> list[PlainData]:
     """Return at most :data:`MOST_SHOWN` units that are worth a look, as data.
 
     The worst reason comes first, and for one reason the dearest unit. A unit is listed once, with
-    its worst reason that has a place to look at. So is a place, such as a failed run or a revert
-    that several units share.
+    its worst reason that has a place to look at; so is a failed run that several units share.
 
     Args:
         rows: the work, in the order in which it ended.
@@ -131,6 +130,8 @@ def look_at(rows: WorkRows) -> list[PlainData]:
     worst: dict[str, PlainData] = {}
     for row, reason in reasons:
         unit = row.unit
+        # a run may be of several
+        key = reason.where if reason.kind == "tests_failed" else unit.unit
         value = {
             "unit": unit.unit,
             **{
@@ -141,7 +142,7 @@ def look_at(rows: WorkRows) -> list[PlainData]:
             "text": reason.text,
             "where": place_of(reason.where, row),
         }
-        worst.setdefault(reason.where, value)
+        worst.setdefault(key, value)
     return list(worst.values())[:MOST_SHOWN]
 
 

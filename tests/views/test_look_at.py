@@ -13,7 +13,6 @@ import pytest
 from helpers.extras import needs
 from helpers.harness_lines import START, cases
 from helpers.histories import DAY, TEXT, History, Session, writes
-from helpers.repos import Repo
 
 FIVE_LINES = "".join(TEXT.splitlines(True)[:5])
 FOUR_LINES = "".join(TEXT.splitlines(True)[:4])
@@ -274,23 +273,6 @@ def test_what_was_undone_is_looked_at_unless_it_was_meant_to_go_or_is_slight(
 ) -> None:
     """What its own branch undid before the merge, the trunk never had without that."""
     assert reasons_of_a_branch(history, da_score, **keys) == reasons
-
-
-def test_what_undid_several_units_is_named_once_and_all_are_counted(
-    history: History, da_score: Any
-) -> None:
-    session = history.session("s1")
-    seconds = [50 * DAY + 10_000, 50 * DAY + 20_000]
-    for n, second in enumerate(seconds):
-        commit_with_tests(history, session, 100 * n, second, failed=False)
-    places = places_of(history)
-    shas = [history.commit_of(entry) for entry in history.entries]
-    message = "\n".join(["Back", "", *(f"This reverts commit {sha}." for sha in shas)])
-    # no file is checked out, so all are gone
-    Repo.at(history.repo).commit({}, message, START + 61 * DAY)
-    found = da_score("work", "--json", *places).json
-    assert [row["reason"] for row in found["look_at"]] == ["reverted"]
-    assert lines_of(da_score("work", *places).out, "2 units reverted: ")
 
 
 @needs("jinja2")
