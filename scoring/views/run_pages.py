@@ -14,7 +14,7 @@ from scoring.scored import LogSummary, ScoredIteration
 from scoring.sidecars.lost_evidence import in_words
 from scoring.sidecars.meaning import NOT_MEASURED, Meaning
 from scoring.sidecars.provenance import Loss
-from scoring.text import counted
+from scoring.text import counted, cut, printable
 
 from .look_at import look_at, look_at_page
 from .score_pages import score_payload
@@ -113,7 +113,8 @@ def _reference_page(scored: LogSummary, source: Path) -> Page:
     for line in scored.lines:
         value = number(line.value, line.scored)
         band = band_text(line.band)
-        rows.append((line.iteration, line.task_id, value, band, line.date))
+        task = cut(printable(line.task_id), 12)
+        rows.append((line.iteration, task, value, band, line.date))
     yield from fixed((6, 12, 9, 26, 0), rows)
     if scored.sessions:
         yield ""
@@ -121,7 +122,7 @@ def _reference_page(scored: LogSummary, source: Path) -> Page:
         for session in scored.sessions:
             value = number(session.value, session.scored)
             counts = (value, len(session.iterations), band_text(session.band))
-            rows.append((session.session_id, *counts))
+            rows.append((cut(printable(session.session_id), 40), *counts))
         yield from fixed((40, 9, 11, 0), rows)
 
     yield ""

@@ -119,7 +119,12 @@ def reference_iteration(
     yield from fixed((22, 7, 8, 8, 8, 0), rows)
     if hooks:
         yield from ("", "Hook outcome sources:")
-        yield from fixed((40, 32, 22, 10, 0), [_HOOKS, *_hook_rows(hooks)], "  ")
+        widths = (40, 32, 22, 10)
+        rows = [
+            [*map(cut, map(printable, row), widths), row[-1]]
+            for row in _hook_rows(hooks)
+        ]
+        yield from fixed((*widths, 0), [_HOOKS, *rows], "  ")
     if deliberation is not None:
         title, texts = _deliberation_texts(deliberation, score)
         yield from ("", f"{title}:", *fixed((9, 0), texts, "  "))

@@ -229,18 +229,15 @@ def fixed(widths: Sequence[int], rows: Iterable[Cells], indent: str = "") -> Pag
     """Yield rows in columns of fixed widths, as the reference's tables are.
 
     Args:
-        widths: characters of each column. Texts are cut to them, with ``...`` at the end. 0, for
-            the last column, means as many as its text has.
-        rows: the rows, with the headings among them. Numbers are never cut.
+        widths: the least characters of each column.
+        rows: the rows, with the headings among them.
         indent: what each line begins with.
     """
     for row in rows:
-        texts = []
-        for cell, width in zip(row, widths, strict=True):
-            text = printable(str(cell))
-            if width and isinstance(cell, str):
-                text = cut(text, width)
-            texts.append(text.ljust(width))
+        texts = [
+            printable(str(cell)).ljust(width)
+            for cell, width in zip(row, widths, strict=True)
+        ]
         yield indent + _GAP.join(texts)
 
 

@@ -4,9 +4,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from helpers.harness_lines import stamp
-from helpers.histories import DAY, TEXT, History, writes
+from helpers.harness_lines import stamp, write
+from helpers.histories import DAY, TEXT, History, Session, writes
+from helpers.sessions import events_of
 
+from scoring.evidence.transcripts.events import PlanTaken
 from scoring.evidence.transcripts.prompts import planned_in
 
 PLAN = "Implement the following plan:\n\n# Fix it\n\nDo this, then that.\n\n"
@@ -33,6 +35,14 @@ def plan_of(path: str) -> str:
 )
 def test_reads_which_session_made_a_plan(prompt: str, session: str) -> None:
     assert planned_in(prompt) == session
+
+
+def test_a_name_that_is_too_long_for_a_session_names_none(tmp_path: Path) -> None:
+    session = Session("s1", "/work/app")
+    session.prompt(10, plan_of(f"/home/{'a' * 1500}.jsonl"))
+    session.turn(20, 1)
+    path = write(tmp_path / "s1.jsonl", *session.lines)
+    assert events_of(path, "claude").of(PlanTaken) == []
 
 
 def history_of(root: Path) -> History:

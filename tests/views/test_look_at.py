@@ -263,6 +263,11 @@ def reasons_of_a_branch(
         "a test": ({"path": "tests/test_a.py"}, []),
         "in a folder of documents": ({"path": "docs/config.py"}, []),
         "a document": ({"path": "a.md", "subject": 'Revert "Add it"'}, []),
+        "code that is called history": ({"path": "src/history.py"}, ["reverted"]),
+        "code in a folder that is called docs": (
+            {"path": "src/docs/page.py"},
+            ["reverted"],
+        ),
         "a lock file": ({"path": "a.lock", "subject": 'Revert "Add it"'}, []),
         "CI": ({"path": ".github/workflows/a.yml", "subject": 'Revert "Add it"'}, []),
         "data": ({"path": "a.json", "subject": 'Revert "Add it"'}, ["reverted"]),

@@ -86,13 +86,12 @@ class TestPipe:
 
 
 class TestFixed:
-    def test_cuts_what_is_shown_and_not_what_is_meant(self) -> None:
-        rows = [("T", "U"), ("ab\x01cdefg", "a\x1bb")]
-        assert list(fixed((8, 0), rows)) == ["T         U", "ab\\x0...  a\\x1bb"]
-
-    def test_cuts_no_number_and_not_the_last_text(self) -> None:
-        assert list(fixed((3, 0), [(12345, "a long text")], "  ")) == [
-            "  12345  a long text"
+    def test_pads_what_is_shown_and_cuts_nothing(self) -> None:
+        rows = [("T", "U"), ("a\x01b", "a\x1bb"), ("longer than that", 12)]
+        assert list(fixed((8, 0), rows, "  ")) == [
+            "  T         U",
+            "  a\\x01b    a\\x1bb",
+            "  longer than that  12",
         ]
 
     def test_keeps_spaces_at_the_end_of_a_line(self) -> None:

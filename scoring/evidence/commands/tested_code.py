@@ -24,7 +24,8 @@ Such are a SHA, a version, a parent of a revision, and a remote branch.
 
 _PREVIOUS_BRANCH = ("-", "@{-1}")
 _CURRENT_COMMIT = ("HEAD", "@")
-_RESTORE_SOURCE = re.compile(r"--source(?:=|\Z)|-s")
+_RESTORE_SOURCE = re.compile(r"--source(?:=|\Z)|-[A-Za-z]*s")
+_ONLY_SHOWS = frozenset({"-n", "--dry-run", "--check", "--stat", "log", "view"})
 _UNSTASH = ("pop", "apply", "branch")
 _KEEP_STASH = ("list", "show", "drop", "clear", "create", "store")
 _NEW_BRANCH = frozenset({"-b", "-B", "-c", "-C", "--create", "--force-create"})
@@ -63,12 +64,17 @@ def _checks_out_other_code(call: GitCommand) -> bool:
             keeps_code = options.isdisjoint(("--hard", "--merge", "--keep"))
             return not keeps_code and operands[:1] not in ([], ["HEAD"], ["@"])
         case "revert":
-            return options.isdisjoint(("--abort", "--quit", "-n", "--no-commit"))
+            return options.isdisjoint(("--abort", "--quit"))
+        case "rebase":
+            return "--onto" in options
         case "apply":
-            return not options.isdisjoint(("-R", "--reverse"))
+            is_reverse = not options.isdisjoint(("-R", "--reverse"))
+            return is_reverse and options.isdisjoint(_ONLY_SHOWS)
         case "worktree":
             return operands[:1] == ["add"] and len(operands) > 2
-    return call.subcommand in ("bisect", "clean")
+        case "bisect" | "clean":
+            return options.isdisjoint(_ONLY_SHOWS)
+    return False
 
 
 def tests_other_code(

@@ -303,8 +303,8 @@ class Landings:
         if not bases or not parents:
             return False
         on_trunk = CommitPair(parents[0], bases[0])
-        changed = changes(self._repository, [on_trunk]).get(on_trunk, ())
-        paths = {change.path for change in changed}
+        self._ask_changes([on_trunk])
+        paths = {change.path for change in self._changes.get(on_trunk, ())}
         own_changes = self._changes[self._graph.pair(sha)]
         return paths.issuperset(change.path for change in own_changes)
 

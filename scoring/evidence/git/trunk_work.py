@@ -117,6 +117,8 @@ class WorkOnTrunk:
         naming = self._naming(work.commit, work.also)
         if taken is not None:
             naming += self._naming(taken.by, "")
+            if taken.back_in:
+                naming += self._naming(taken.back_in, "")
         if any(position[commit] < position[kept.tip] for commit in naming):
             return False
         self._kept[work.key] = _KeptUndone(self._tip, kept.undone)

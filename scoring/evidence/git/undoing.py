@@ -13,7 +13,7 @@ from itertools import chain
 from typing import NamedTuple
 
 from scoring.errors import GitError
-from scoring.evidence.scopes import is_document, is_test
+from scoring.evidence.scopes import is_code, is_document, is_test
 
 from .changes import CommitPair
 from .commit_names import only_tidies
@@ -37,7 +37,7 @@ _SIDE_FILES = re.compile(
 )
 """Lock files, changelogs and snapshots, which change with any commit."""
 
-_DOCUMENTS = re.compile(r"(?:^|/)docs?/")
+_DOCUMENTS = re.compile(r"^docs?/")
 _CI = re.compile(
     r"^(?:\.github|\.circleci|\.buildkite)/|(?:^|/)(?:\.gitlab-ci|azure-pipelines)[^/]*\.ya?ml$"
 )
@@ -72,8 +72,11 @@ class Work(NamedTuple):
 
 def _is_product(path: str) -> bool:
     """Return whether a file is no test, document or part of CI, nor changes with any commit."""
-    is_aside = any(kind.search(path) for kind in (_DOCUMENTS, _SIDE_FILES, _CI))
-    return not (is_aside or is_test(path) or is_document(path))
+    is_aside = _DOCUMENTS.search(path) or _CI.search(path)
+    if is_aside or is_test(path) or is_document(path):
+        return False
+    # code may be called history or changes
+    return is_code(path) or not _SIDE_FILES.search(path)
 
 
 @dataclass(frozen=True)

@@ -128,7 +128,8 @@ class QwenReader(GeminiReader):
         none. That wins over what the result itself shows.
         """
         stated = line.get("toolCallResult")
-        for part in items_in(line, "message.parts"):
+        parts = items_in(line, "message.parts")
+        for part in parts:
             answer = member(part, "functionResponse")
             if not isinstance(answer, dict):
                 continue
@@ -136,8 +137,9 @@ class QwenReader(GeminiReader):
             status = "success" if member(answer, "response.error") is None else "error"
             if member(stated, "callId") in (None, answer.get("id")):
                 status = text_in(stated, "status") or status
-                diff = text_in(stated, "resultDisplay.fileDiff")
-                self.shows_diff(answer.get("id"), diff)
+                if len(parts) == 1 or member(stated, "callId") is not None:
+                    diff = text_in(stated, "resultDisplay.fileDiff")
+                    self.shows_diff(answer.get("id"), diff)
             self.ended(answer.get("id"), answer.get("name"), status, answer_of(part))
 
 

@@ -29,6 +29,7 @@ _STRUCTURE = re.compile(r'"(?:[^"\\]++|\\.)*+(?:"|\\?\Z)|[\[\]{}]', re.DOTALL)
 _LONGEST_INTEGER = 24  # characters
 
 _MOST_KEYS = 1000  # that are held of a kind of object
+_LONGEST_KEPT_KEY = 100  # characters
 
 
 class WrongTypeError(Exception):
@@ -160,7 +161,7 @@ class _FieldByKey(dict[str, str | None]):
 
     def __missing__(self, key: str) -> str | None:
         name = self._names.get(fold(key))
-        if len(self) < _MOST_KEYS:
+        if len(self) < _MOST_KEYS and len(key) <= _LONGEST_KEPT_KEY:
             self[key] = name
         return name
 

@@ -124,8 +124,9 @@ class Observations:
         self._last_prompt = key_of(text)
         self._idle_prompts += 1
         planner = planned_in(text)
-        if planner:
-            self._note(PlanTaken, session=self.files.number(planner))
+        number = self.files.number(planner) if planner else None
+        if number is not None:
+            self._note(PlanTaken, session=number)
         if not self._has_worked:
             return
 
