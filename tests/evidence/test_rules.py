@@ -3,6 +3,7 @@
 The last tests are about the settings that the rules know.
 """
 
+import re
 from pathlib import Path
 from typing import Any
 
@@ -328,4 +329,4 @@ class TestComparison:
             "3.1.0: no transcript covers",
         ):
             assert words in second
-        assert "\nMOVED         2 of 2 iterations\n" in out
+        assert re.search(r"^MOVED +2 of 2 iterations$", out, re.M)

@@ -1,6 +1,7 @@
 """Reads transcripts, in this process or in several where there is enough to read."""
 
 import contextlib
+import gc
 import os
 import signal
 import time
@@ -69,7 +70,8 @@ class Reading:
         events = None
         start = time.thread_time()
         try:
-            events = self._events_of(transcript, warnings)
+            with _without_collection():
+                events = self._events_of(transcript, warnings)
         except (OSError, GitError) as e:
             why = reason(e) if isinstance(e, OSError) else str(e)
             warnings.append(f"transcript {transcript.path}: {why}; skipped")
@@ -261,11 +263,27 @@ def _read_numbers(numbers: Sequence[int]) -> dict[int, FileRead]:
     """Read the transcripts of some numbers in a worker. Return them by number, encoded."""
     reading, transcripts = _work
     encoded = {}
-    for number in numbers:
-        read = reading.read(transcripts[number][0])
-        events = None if read.events is None else encode_events(read.events)
-        encoded[number] = read._replace(events=None, encoded=events)
+    with _without_collection():  # until the events are gone
+        for number in numbers:
+            read = reading.read(transcripts[number][0])
+            events = None if read.events is None else encode_events(read.events)
+            encoded[number] = read._replace(events=None, encoded=events)
     return encoded
+
+
+@contextlib.contextmanager
+def _without_collection() -> Iterator[None]:
+    """Keep the garbage collector from looking through millions of values that hold no cycles.
+
+    A document of 2.6 million values takes six times as long with it.
+    """
+    was_enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_enabled:
+            gc.enable()
 
 
 def _process_count(asked: int | None, worth: int) -> int:
