@@ -120,11 +120,11 @@ def reference_iteration(
     if hooks:
         yield from ("", "Hook outcome sources:")
         widths = (40, 32, 22, 10)
-        rows = [
-            [*map(cut, map(printable, row), widths), row[-1]]
-            for row in _hook_rows(hooks)
-        ]
-        yield from fixed((*widths, 0), [_HOOKS, *rows], "  ")
+        shown: list[Cells] = [_HOOKS]
+        for *names, intervention in _hook_rows(hooks):
+            texts = [printable(str(name)) for name in names]
+            shown.append([*map(cut, texts, widths), intervention])
+        yield from fixed((*widths, 0), shown, "  ")
     if deliberation is not None:
         title, texts = _deliberation_texts(deliberation, score)
         yield from ("", f"{title}:", *fixed((9, 0), texts, "  "))

@@ -13,6 +13,7 @@ from scoring.views.drawing import draw, folded_text
 from scoring.views.table import (
     Block,
     Cell,
+    Cells,
     Column,
     Line,
     Table,
@@ -87,7 +88,7 @@ class TestPipe:
 
 class TestFixed:
     def test_pads_what_is_shown_and_cuts_nothing(self) -> None:
-        rows = [("T", "U"), ("a\x01b", "a\x1bb"), ("longer than that", 12)]
+        rows: list[Cells] = [("T", "U"), ("a\x01b", "a\x1bb"), ("longer than that", 12)]
         assert list(fixed((8, 0), rows, "  ")) == [
             "  T         U",
             "  a\\x01b    a\\x1bb",
