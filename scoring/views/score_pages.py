@@ -122,8 +122,8 @@ def reference_iteration(
         widths = (40, 32, 22, 10)
         shown: list[Cells] = [_HOOKS]
         for *names, intervention in _hook_rows(hooks):
-            texts = [printable(str(name)) for name in names]
-            shown.append([*map(cut, texts, widths), intervention])
+            shown_names = [printable(str(name)) for name in names]
+            shown.append([*map(cut, shown_names, widths), intervention])
         yield from fixed((*widths, 0), shown, "  ")
     if deliberation is not None:
         title, texts = _deliberation_texts(deliberation, score)
