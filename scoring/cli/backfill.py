@@ -278,12 +278,11 @@ def _kept_by_cause(
     reports: list[LogReport],
 ) -> dict[str, list[tuple[LogReport, str]]]:
     """Return each iteration that kept its old score, with what it would lose, by the cause."""
-    by_cause: dict[str, list[tuple[LogReport, str]]] = {}
-    for report in reports:
-        for iteration, kept in report.kept.items():
-            text = f"{iteration}: {' and '.join(kept.lost)}"
-            by_cause.setdefault(kept.cause, []).append((report, text))
-    return by_cause
+    return lists_by_key(
+        (kept.cause, (report, f"{iteration}: {' and '.join(kept.lost)}"))
+        for report in reports
+        for iteration, kept in report.kept.items()
+    )
 
 
 def _absent_signals(reports: list[LogReport]) -> Page:

@@ -55,14 +55,15 @@ def _checks_out_other_code(call: GitCommand) -> bool:
     """Return whether a command of git puts other code into the work tree."""
     options = set(call.arguments)
     operands = _operands(call)
+    names_another = bool(operands) and operands[0] not in _CURRENT_COMMIT
     match call.subcommand:
         case "checkout" | "switch":
-            return bool(operands) and operands[0] not in _CURRENT_COMMIT
+            return names_another
         case "restore":
             return any(map(_RESTORE_SOURCE.match, call.arguments))
         case "reset":
             keeps_code = options.isdisjoint(("--hard", "--merge", "--keep"))
-            return not keeps_code and operands[:1] not in ([], ["HEAD"], ["@"])
+            return names_another and not keeps_code
         case "revert":
             return options.isdisjoint(("--abort", "--quit"))
         case "rebase":
