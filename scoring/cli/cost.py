@@ -1,7 +1,6 @@
 """``da-score cost``: what work cost, when, and what became of it."""
 
-from datetime import date, datetime
-from typing import Any
+from datetime import datetime
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 import click
@@ -11,9 +10,20 @@ from scoring.log.selection import parse_period, period_between
 from scoring.log.settings import Settings
 from scoring.outcomes.everything import used_by_sessions
 from scoring.outcomes.prices import stored_prices
-from scoring.views import cost
 from scoring.views.chosen_work import none_chosen
-from scoring.views.work_rows import day_of, without_cost, work_rows, zone_text
+from scoring.views.cost import (
+    GROUPINGS,
+    Costs,
+    cost_sum,
+    cost_sums,
+    dearest,
+    expenses,
+)
+from scoring.views.cost_days import CostDays
+from scoring.views.cost_pages import cost_page, machine_cost_page
+from scoring.views.gone_folders import left_out_notes, left_out_sessions
+from scoring.views.machine_cost import machine_cost
+from scoring.views.work_rows import day_of, without_cost, work_rows
 
 from .options import (
     EVIDENCE_OPTIONS,
@@ -33,7 +43,7 @@ from .work_reading import notes_on_sources, read_ledger
 @click.argument("days", nargs=-1, metavar="[DAYS]")
 @valued("--since", "DAYS", f"Only {FROM_DAYS}")
 @valued("--until", "DAYS", "Only up to the last of these days.")
-@choice("--by", tuple(cost.GROUPINGS), "What has a row of its own.", default="day")
+@choice("--by", tuple(GROUPINGS), "What has a row of its own.", default="day")
 @flag("--everything", "All sessions of this machine, by repository, harness and model.")
 @valued("--timezone", "ZONE", "Whose days count, such as Europe/Paris.")
 def command(
@@ -62,52 +72,45 @@ def command(
     if named_days:
         period = parse_period(named_days, today)
 
-    value: dict[str, Any] = {
-        "timezone": zone_text(timezone),
-        "since": None,
-        "until": None,
-    }
-    if period and period.first > date.min:
-        value["since"] = period.first.isoformat()
-    if period and period.last < date.max:
-        value["until"] = period.last.isoformat()
-    chosen = str(period) if period else cost.ALL_DAYS
-    wanted = cost.CostDays(period, zone)
+    wanted = CostDays(period, zone)
     if everything:
         with progress("Reading transcripts and git"):
             used = used_by_sessions(observing_sources(settings))
         with stored_prices(settings.store_dir):
-            value["everything"] = cost.everything(used, wanted)
-        reply(settings, value, cost.everything_page(value, chosen))
+            of_machine = machine_cost(used, wanted)
+        sums = of_machine.as_dict() if of_machine else {}
+        value = wanted.as_dict() | {"everything": sums}
+        reply(settings, value, machine_cost_page(of_machine, wanted))
         return
 
     book = read_ledger(settings)
     rows = work_rows(book.units, settings.store_dir)
     with stored_prices(settings.store_dir):
-        paid = cost.expenses(rows, wanted)
-        left_out = cost.left_out_sessions(book.of_gone_folders, wanted)
+        paid = expenses(rows, wanted)
+        left_out = left_out_sessions(book.of_gone_folders, wanted)
     in_period = rows
     if period:
         in_period = [row for row in rows if day_of(row.unit.ended, zone) in period]
-    notes = cost.left_out_notes(left_out)
+    notes = left_out_notes(left_out)
     notes += notes_on_sources(settings, book)
-    groups = cost.cost_sums(paid, by)
+    groups = cost_sums(paid, by)
     ends = (day_of(unit.ended, zone) for unit in book.units)
     if period and not groups and not any(end in period for end in ends):
         why = none_chosen(book.units)
         if why:
             notes.append(f"No work ended in these days: {why}.")
 
-    value |= {
-        "by": by,
-        "total": cost.cost_sum("all", paid),
-        "groups": groups,
-        "dearest": cost.dearest(paid),
-        "without_cost": without_cost(in_period),
-        "left_out": left_out,
-        "notes": notes,
-    }
-    reply(settings, value, cost.cost_page(value, chosen, zone))
+    costs = Costs(
+        days=wanted,
+        grouping=by,
+        total=cost_sum("all", paid),
+        groups=groups,
+        dearest=dearest(paid),
+        without_cost=without_cost(in_period),
+        left_out=left_out,
+        notes=notes,
+    )
+    reply(settings, costs.as_dict(), cost_page(costs))
 
 
 def _zone(name: str | None) -> ZoneInfo | None:

@@ -13,7 +13,8 @@ from scoring.outcomes.prices import stored_prices
 from scoring.outcomes.unit import Unit
 from scoring.views.against import against_page, compare
 from scoring.views.chosen_work import none_chosen, period_text
-from scoring.views.cost import CostDays, left_out_notes, left_out_sessions
+from scoring.views.cost_days import CostDays
+from scoring.views.gone_folders import left_out_notes, left_out_sessions
 from scoring.views.look_at import look_at
 from scoring.views.work_groups import work_by
 from scoring.views.work_pages import NO_WORK, notes_on_history, work_page
@@ -141,7 +142,10 @@ def command(
         left_out = left_out_sessions(book.of_gone_folders, CostDays(period))
     notes += left_out_notes(left_out)
     notes += notes_on_sources(settings, book)
-    value |= {"left_out": left_out, "notes": notes}
+    value |= {
+        "left_out": [session.as_dict() for session in left_out],
+        "notes": notes,
+    }
     if_none = none_chosen(book.units) or NO_WORK
     page = work_page(rows, horizon_days, notes, f"{if_none[0].upper()}{if_none[1:]}.")
     reply(settings, value, page)

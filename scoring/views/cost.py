@@ -3,73 +3,55 @@
 The figures rest on the units of ``work``: ``docs/TABLES.md``, "Tokens and cost".
 """
 
-import shlex
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from datetime import date, tzinfo
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from datetime import date
+from enum import Enum
 from typing import NamedTuple, TypeAlias
 
 from scoring.evidence.openable import openable
-from scoring.evidence.transcripts.facts import QUARTER
-from scoring.evidence.transcripts.streams import SessionKey
-from scoring.frozen import PlainData
+from scoring.frozen import PlainData, fields_of
 from scoring.grouping import lists_by_key
-from scoring.log.selection import Period
-from scoring.outcomes.everything import UsedBySession
 from scoring.outcomes.spending import Charge, Spending, sum_of_known
-from scoring.outcomes.unit import Unit
-from scoring.text import counted, short, shortened
+from scoring.outcomes.unit import State, Unit
 
-from .amounts import cost_text, percent, unpriced_lines
-from .landing_text import STATE_WORDS
-from .table import Line, Page, Table, numeric
-from .work_rows import WorkRow, WorkRows, day_of
-
-FATES = ("landed", "fixed", "taken_back", "nothing", "open", "talk")
-"""What became of what was paid for.
-
-``fixed`` landed and was fixed later, ``taken_back`` was reverted or taken back, ``nothing`` is work
-that was lost, and ``open`` is open or unclear.
-"""
+from .amounts import percent
+from .cost_days import CostDays
+from .gone_folders import LeftOutSession
+from .work_rows import WorkRow, WorkRows
 
 HEADINGS = ("Landed", "Fixed", "Undone", "Lost", "Open", "Unclear", "Talk")
-"""The headings of what :func:`shares_of` returns. Open and unclear work have one each."""
+"""The headings of :attr:`CostSum.shares`. Open and unclear work have one each."""
 
-_FATE_OF_STATE = {
-    "reverted": "taken_back",
-    "taken_back": "taken_back",
-    "lost": "nothing",
-    "talk": "talk",
-}
-ALL_DAYS = "all days"
 _MOST_DEAREST = 10
-_MOST_GROUPS = 60
 
 
-class CostDays(NamedTuple):
-    """The days of which costs are wanted.
+class CostFate(Enum):
+    """What became of what was paid for. The value is the name in JSON.
 
     Attributes:
-        period: the days, in ``zone``; None for all.
-        zone: the time zone of days; None for the local one.
+        LANDED: landed work that was not fixed later.
+        FIXED: landed work that was fixed later.
+        UNDONE: work that was reverted or taken back.
+        LOST: work that was lost.
+        OPEN: work that is open or unclear.
+        TALK: talk that is not part of landed work.
     """
 
-    period: Period | None = None
-    zone: tzinfo | None = None
+    LANDED = "landed"
+    FIXED = "fixed"
+    UNDONE = "taken_back"
+    LOST = "nothing"
+    OPEN = "open"
+    TALK = "talk"
 
-    def charges(self, spending: Spending) -> Iterator[tuple[Charge, date | None]]:
-        """Yield the charges of these days, each with its day.
 
-        Responses without a time are of the day on which the work ended. Where that is not known
-        either, the day is None, and a period leaves the charge out.
-        """
-        for charge in spending.charges:
-            moment = spending.ended
-            if charge.spent.quarter >= 0:
-                moment = charge.spent.quarter * QUARTER
-            day = day_of(moment, self.zone)
-            if self.period is None or day in self.period:
-                yield charge, day
+_FATE_OF_STATE: dict[State, CostFate] = {
+    "reverted": CostFate.UNDONE,
+    "taken_back": CostFate.UNDONE,
+    "lost": CostFate.LOST,
+    "talk": CostFate.TALK,
+}
 
 
 class Expense(NamedTuple):
@@ -120,19 +102,64 @@ GROUPINGS: dict[str, NameOf] = {
 """By grouping, what returns the name of the group of an expense, or "" where it is not known."""
 
 
-def fate_of(unit: Unit) -> str:
-    """Return which of :data:`FATES` a unit had. Talk that is part of landed work had its fate."""
+def fate_of(unit: Unit) -> CostFate:
+    """Return what became of a unit. Talk that is part of landed work had its fate."""
     if unit.state == "landed" or unit.of_landed:
-        return "fixed" if unit.defective else "landed"
-    return _FATE_OF_STATE.get(unit.state, "open")
+        return CostFate.FIXED if unit.defective else CostFate.LANDED
+    return _FATE_OF_STATE.get(unit.state, CostFate.OPEN)
 
 
-def cost_sum(name: str, paid: Sequence[Expense]) -> PlainData:
-    """Return for JSON what some expenses cost, in all and by what became of the work.
+class CostSum(NamedTuple):
+    """What some expenses cost, in all and by what became of the work.
 
-    ``units`` leaves talk out. ``unpriced`` has responses without a known price, by model.
+    Attributes:
+        name: the name of the group, such as a day; ``unknown`` where that is not known.
+        cost: the sum of the known costs; None where none is known.
+        units: how many units of work these are. Talk is not one.
+        by_fate: the sum of the known costs by what became of the work, for each fate.
+        unclear: the part of ``CostFate.OPEN`` that is of unclear work.
+        unpriced: how many responses have no known price, by model.
     """
-    by_fate = dict.fromkeys(FATES, 0.0)
+
+    name: str
+    cost: float | None
+    units: int
+    by_fate: Mapping[CostFate, float]
+    unclear: float
+    unpriced: Mapping[str, int]
+
+    @property
+    def shares(self) -> list[str]:
+        """How many percent of the cost went where, for the columns of :data:`HEADINGS`.
+
+        Each is ``-`` where the cost is 0 or not known.
+        """
+        if not self.cost:
+            return ["-"] * len(HEADINGS)
+
+        parts = (
+            self.by_fate[CostFate.LANDED],
+            self.by_fate[CostFate.FIXED],
+            self.by_fate[CostFate.UNDONE],
+            self.by_fate[CostFate.LOST],
+            self.by_fate[CostFate.OPEN] - self.unclear,
+            self.unclear,
+            self.by_fate[CostFate.TALK],
+        )
+        return [f"{percent(max(part, 0.0) / self.cost)} %" for part in parts]
+
+    def as_dict(self) -> PlainData:
+        """Return the sum for JSON, with a key for each fate."""
+        return {
+            **fields_of(self, "name", "cost", "units"),
+            **{fate.value: cost for fate, cost in self.by_fate.items()},
+            **fields_of(self, "unclear", "unpriced"),
+        }
+
+
+def cost_sum(name: str, paid: Sequence[Expense]) -> CostSum:
+    """Return what some expenses cost together. ``name`` is that of their group, or ""."""
+    by_fate = dict.fromkeys(CostFate, 0.0)
     unclear = 0.0
     unpriced: Counter[str] = Counter()
     for expense in paid:
@@ -146,17 +173,17 @@ def cost_sum(name: str, paid: Sequence[Expense]) -> PlainData:
     work = {
         expense.row.unit.unit for expense in paid if expense.row.unit.kind != "talk"
     }
-    return {
-        "name": name or "unknown",
-        "cost": sum_of_known(expense.charge.cost for expense in paid),
-        "units": len(work),
-        **by_fate,
-        "unclear": unclear,
-        "unpriced": dict(sorted(unpriced.items())),
-    }
+    return CostSum(
+        name=name or "unknown",
+        cost=sum_of_known(expense.charge.cost for expense in paid),
+        units=len(work),
+        by_fate=by_fate,
+        unclear=unclear,
+        unpriced=dict(sorted(unpriced.items())),
+    )
 
 
-def cost_sums(paid: Iterable[Expense], grouping: str) -> list[PlainData]:
+def cost_sums(paid: Iterable[Expense], grouping: str) -> list[CostSum]:
     """Return the sums of expenses by one of :data:`GROUPINGS`.
 
     Days, weeks and months come in order of time, an unknown one first. Other groups come by cost,
@@ -166,14 +193,43 @@ def cost_sums(paid: Iterable[Expense], grouping: str) -> list[PlainData]:
     groups = lists_by_key((name_of(expense), expense) for expense in paid)
     sums = [cost_sum(name, groups[name]) for name in sorted(groups)]
     if grouping not in ("day", "week", "month"):
-        sums.sort(key=lambda group: -(group["cost"] or 0.0))
+        sums.sort(key=lambda group: -(group.cost or 0.0))
     return sums
 
 
-def dearest(paid: Iterable[Expense]) -> list[PlainData]:
-    """Return the ten units that cost most, for JSON: what they are, and where to look.
+class PaidUnit(NamedTuple):
+    """What a unit cost, and where to look at it.
 
-    The dearest comes first. Units that cost nothing, or of which no cost is known, are left out.
+    Attributes:
+        unit: the unit.
+        ended: when it ended, as its row has it; None where that is not known.
+        cost: the sum of its known costs.
+        where: the SHA of its commit, or else its first line, as ``openable`` names it, or else
+            ``session`` and the id of one of its sessions.
+    """
+
+    unit: Unit
+    ended: str | None
+    cost: float
+    where: str
+
+    def as_dict(self) -> PlainData:
+        """Return what the unit is and cost, for JSON."""
+        return {
+            **fields_of(self.unit, "unit", "iteration"),
+            "ended": self.ended,
+            "state": self.unit.state,
+            "fate": fate_of(self.unit).value,
+            "cost": self.cost,
+            "subject": self.unit.subject,
+            "where": self.where,
+        }
+
+
+def dearest(paid: Iterable[Expense]) -> list[PaidUnit]:
+    """Return the ten units that cost most, the dearest first.
+
+    Units that cost nothing, or of which no cost is known, are left out.
     """
     units = []
     by_unit = lists_by_key((expense.row.unit.unit, expense) for expense in paid)
@@ -184,212 +240,44 @@ def dearest(paid: Iterable[Expense]) -> list[PlainData]:
             unit = row.unit
             line = openable(unit.first_line, unit.checkpoint_branch)
             where = unit.commit or line or f"session {group[0].session}"
-            value = {
-                key: row.values[key] for key in ("unit", "iteration", "ended", "state")
-            }
-            value |= {
-                "fate": fate_of(unit),
-                "cost": cost,
-                "subject": unit.subject,
-                "where": where,
-            }
-            units.append(value)
+            units.append(PaidUnit(unit, row.values["ended"], cost, where))
 
-    units.sort(key=lambda unit: (-unit["cost"], unit["unit"]))
+    units.sort(key=lambda paid_unit: (-paid_unit.cost, paid_unit.unit.unit))
     return units[:_MOST_DEAREST]
 
 
-def cost_page(value: PlainData, days: str, zone: tzinfo | None) -> Page:
-    """Yield costs as people read them: the sum, the sums by ``by``, and the dearest units.
+class Costs(NamedTuple):
+    """What work cost on some days.
 
-    Args:
-        value: the costs, as in JSON.
-        days: which days these are, in words.
-        zone: the time zone of days; None for the local one.
+    Attributes:
+        days: the days.
+        grouping: what the groups are: one of :data:`GROUPINGS`.
+        total: the sum of all expenses.
+        groups: their sums by ``grouping``; empty where no cost is known.
+        dearest: the units that cost most.
+        without_cost: how many units that ended on these days have no known cost.
+        left_out: sessions that are in no sum.
+        notes: what a reader of the figures should know, one sentence each.
     """
-    total = value["total"]
-    groups = value["groups"]
-    if not groups:
-        yield _nothing_known(days)
-        yield from value["notes"]
-        return
 
-    units = counted(total["units"], "unit of work", "units of work")
-    yield Line(
-        f"{cost_text(total['cost'])} for {units}, with the talk around them, {days}",
-        "bold",
-    )
-    yield Line(f"Days are those of {value['timezone']}.", "dim")
-    yield from unpriced_lines(total["unpriced"])
-    if value["without_cost"]:
-        yield f"The cost of {counted(value['without_cost'], 'other unit')} is not known."
+    days: CostDays
+    grouping: str
+    total: CostSum
+    groups: Sequence[CostSum]
+    dearest: Sequence[PaidUnit]
+    without_cost: int
+    left_out: Sequence[LeftOutSession]
+    notes: Sequence[str]
 
-    yield from value["notes"]
-
-    yield ""
-    headings = [heading.upper() for heading in ("Cost", *HEADINGS)]
-    shown = groups[:_MOST_GROUPS]
-    if value["by"] in ("day", "week"):
-        shown = groups[-_MOST_GROUPS:]
-    rows = []
-    for group in (*shown, total):
-        rows.append(
-            (shortened(group["name"]), cost_text(group["cost"]), *shares_of(group))
-        )
-    yield Table((value["by"].upper(), *map(numeric, headings)), rows)
-    if len(shown) < len(groups):
-        yield Line(f"and {len(groups) - len(shown)} more: --json has all", "dim")
-
-    yield ""
-    yield Line("The dearest", "bold")
-    rows = []
-    for unit in value["dearest"]:
-        state = STATE_WORDS.get(unit["state"], unit["state"])
-        if unit["fate"] == "fixed":
-            state = "landed, fixed later"
-        where = unit["where"]
-        if not where.startswith("session ") and ":" not in where:
-            where = short(where)
-        ended = str(day_of(unit["ended"], zone) or "-")
-        subject = shortened(unit["subject"]) or "-"
-        rows.append((cost_text(unit["cost"]), ended, state, subject, where))
-    yield Table((numeric("COST"), "ENDED", "STATE", "SUBJECT", "WHERE"), rows)
-
-
-def everything(
-    used: Iterable[UsedBySession], days: CostDays
-) -> dict[str, list[PlainData]]:
-    """Return for JSON what sessions cost, by ``repository``, ``harness``, ``model``, and ``all``.
-
-    The dearest of each comes first. Without a charge on these days, the result is empty.
-
-    Args:
-        used: what each session of the machine used in each repository.
-        days: the days of which costs are wanted.
-    """
-    groups: dict[str, dict[str, list[tuple[SessionKey, Charge]]]] = {}
-    for use in used:
-        harness, _ = use.session
-        for charge, _ in days.charges(use.spending):
-            names = {
-                "repository": use.repository,
-                "harness": harness,
-                "model": charge.model,
-                "all": "all",
-            }
-            for kind, name in names.items():
-                by_name = groups.setdefault(kind, {})
-                by_name.setdefault(name, []).append((use.session, charge))
-
-    sums_by_kind = {}
-    for kind, by_name in groups.items():
-        sums = []
-        for name, paid in by_name.items():
-            value: PlainData = {
-                "name": name or "unknown",
-                "cost": sum_of_known(charge.cost for _, charge in paid),
-                "sessions": len({session for session, _ in paid}),
-                "responses": sum(charge.spent.responses for _, charge in paid),
-                "unpriced_responses": sum(
-                    charge.spent.responses for _, charge in paid if charge.cost is None
-                ),
-            }
-            sums.append(value)
-        sums_by_kind[kind] = sorted(
-            sums, key=lambda each: (-(each["cost"] or 0.0), each["name"])
-        )
-    return sums_by_kind
-
-
-def everything_page(value: PlainData, days: str) -> Page:
-    """Yield what all sessions of the machine cost.
-
-    Args:
-        value: data for JSON in which ``everything`` has the costs, from :func:`everything`.
-        days: which days these are, in words.
-    """
-    if not value["everything"]:
-        yield _nothing_known(days)
-        return
-
-    (total,) = value["everything"]["all"]
-    sessions = counted(total["sessions"], "session")
-    yield Line(
-        f"{cost_text(total['cost'])} for {sessions} on this machine, {days}", "bold"
-    )
-    yield Line(f"Days are those of {value['timezone']}.", "dim")
-    heads = [
-        numeric(head) for head in ("COST", "SESSIONS", "RESPONSES", "WITHOUT A PRICE")
-    ]
-    for kind in ("repository", "harness", "model"):
-        yield ""
-        groups = value["everything"][kind]
-        rows = []
-        for group in groups:
-            counts = [
-                group[key] for key in ("sessions", "responses", "unpriced_responses")
-            ]
-            rows.append((shortened(group["name"]), cost_text(group["cost"]), *counts))
-        yield Table((kind.upper(), *heads), rows)
-        if sum(group["sessions"] for group in groups) > total["sessions"]:
-            yield Line(
-                f"A session of more than one {kind} counts in the row of each.", "dim"
-            )
-
-
-def left_out_sessions(used: Iterable[UsedBySession], days: CostDays) -> list[PlainData]:
-    """Return the sessions that are in no sum of ``work``, for JSON.
-
-    Args:
-        used: what these sessions used, each with the folder that is gone as its ``repository``.
-        days: the days of which costs are wanted. A session without a charge on a day of a period
-            is left out.
-    """
-    sessions = []
-    for use in used:
-        charges = [charge for charge, _ in days.charges(use.spending)]
-        if charges or days.period is None:
-            harness, session = use.session
-            value = {"session": session, "harness": harness, "folder": use.repository}
-            sessions.append(
-                value | {"cost": sum_of_known(charge.cost for charge in charges)}
-            )
-    return sessions
-
-
-def left_out_notes(sessions: Sequence[PlainData]) -> list[str]:
-    """Return one sentence about sessions of :func:`left_out_sessions`, or [] without any."""
-    if not sessions:
-        return []
-
-    cost = cost_text(sum_of_known(session["cost"] for session in sessions))
-    folders = sorted({session["folder"] for session in sessions})
-    options = " ".join(f"--worktrees {shlex.quote(folder)}" for folder in folders)
-    gone = "a folder that is gone" if len(folders) == 1 else "folders that are gone"
-    edit = "edits" if len(sessions) == 1 else "edit"
-    count = counted(len(sessions), "session")
-    return [f"{count} ({cost}) of {gone} {edit} files of this repository: {options}"]
-
-
-def _nothing_known(days: str) -> str:
-    if days == ALL_DAYS:
-        return "No cost is known."
-    return f"No cost is known, {days}."
-
-
-def shares_of(group: PlainData) -> list[str]:
-    """Return how many percent of a :func:`cost_sum` went where, for the columns of `HEADINGS`.
-
-    Each is ``-`` where the cost is 0 or not known.
-    """
-    cost = group["cost"]
-    if not cost:
-        return ["-"] * len(HEADINGS)
-
-    paid = {fate: group[fate] for fate in FATES}
-    paid["open"] -= group["unclear"]
-    *others, talk = paid.values()
-    return [
-        f"{percent(max(part, 0.0) / cost)} %"
-        for part in (*others, group["unclear"], talk)
-    ]
+    def as_dict(self) -> PlainData:
+        """Return the costs for JSON."""
+        return {
+            **self.days.as_dict(),
+            "by": self.grouping,
+            "total": self.total.as_dict(),
+            "groups": [group.as_dict() for group in self.groups],
+            "dearest": [paid_unit.as_dict() for paid_unit in self.dearest],
+            "without_cost": self.without_cost,
+            "left_out": [session.as_dict() for session in self.left_out],
+            "notes": self.notes,
+        }

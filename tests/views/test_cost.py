@@ -13,15 +13,8 @@ from helpers.repos import Repo
 from scoring.evidence.transcripts.facts import Spent
 from scoring.outcomes.unit import State, Unit
 from scoring.views.amounts import cost_text
-from scoring.views.cost import (
-    FATES,
-    GROUPINGS,
-    HEADINGS,
-    CostDays,
-    cost_sum,
-    expenses,
-    shares_of,
-)
+from scoring.views.cost import GROUPINGS, HEADINGS, CostFate, cost_sum, expenses
+from scoring.views.cost_days import CostDays
 from scoring.views.work_rows import WorkRow
 
 
@@ -64,8 +57,10 @@ def test_every_sum_is_that_of_work(cost: Any) -> None:
         assert value["total"]["cost"] == pytest.approx(work["summary"]["cost"])
         sums = [value["total"], *value["groups"]]
         for one in sums:
-            assert sum(one[fate] for fate in FATES) == pytest.approx(one["cost"])
-        for key in ("cost", *FATES):
+            assert sum(one[fate.value] for fate in CostFate) == pytest.approx(
+                one["cost"]
+            )
+        for key in ("cost", *(fate.value for fate in CostFate)):
             total = sum(one[key] for one in value["groups"])
             assert total == pytest.approx(value["total"][key])
     assert value["total"]["nothing"] == pytest.approx(work["summary"]["cost_lost"])
@@ -92,10 +87,12 @@ def test_unclear_work_is_apart_from_open_work() -> None:
         rows.append(WorkRow(unit, None, {}))
 
     total = cost_sum("all", expenses(rows, CostDays()))
-    assert total["open"] == pytest.approx(total["cost"] * 0.7)
-    assert total["unclear"] == pytest.approx(total["cost"] * 0.5)
-    assert sum(total[fate] for fate in FATES) == pytest.approx(total["cost"])
-    shares = dict(zip(HEADINGS, shares_of(total), strict=True))
+    cost = total.cost
+    assert cost
+    assert total.by_fate[CostFate.OPEN] == pytest.approx(cost * 0.7)
+    assert total.unclear == pytest.approx(cost * 0.5)
+    assert sum(total.by_fate.values()) == pytest.approx(cost)
+    shares = dict(zip(HEADINGS, total.shares, strict=True))
     assert {name: share for name, share in shares.items() if share != "0 %"} == {
         "Landed": "30 %",
         "Open": "20 %",

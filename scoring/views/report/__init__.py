@@ -36,7 +36,8 @@ from scoring.views.comparisons import (
     notes_on_names,
     trend,
 )
-from scoring.views.cost import HEADINGS, CostDays, cost_sums, expenses, shares_of
+from scoring.views.cost import HEADINGS, CostSum, cost_sums, expenses
+from scoring.views.cost_days import CostDays
 from scoring.views.landing_text import STATE_WORDS
 from scoring.views.look_at import (
     NOTHING_JUDGED,
@@ -153,7 +154,6 @@ def _contents(digest: Digest) -> PlainData:
         "percent": lambda share: f"{share * 100:.0f} %",
         "cost": cost_text,
         "per_landed": per_landed_text,
-        "shares_of": shares_of,
         "duration": duration_text,
         "plural": counted,
         "label": band_text,
@@ -262,18 +262,18 @@ def _work_data(digest: Digest, pieces: Sequence[Piece]) -> PlainData:
 
     return {
         "months": counts_by_month,
-        "days": [(day["name"], day["cost"]) for day in costs_by_day(digest.work)],
+        "days": [(day.name, day.cost) for day in costs_by_day(digest.work)],
         "units": units[-_MOST_DOTS:],
     }
 
 
-def costs_by_day(work: WorkRows) -> list[PlainData]:
+def costs_by_day(work: WorkRows) -> list[CostSum]:
     """Return what work cost on each day in this machine's time zone, the oldest day first.
 
-    Days of which no cost is known are left out. The data is that of :func:`cost_sum`.
+    Days of which no cost is known are left out.
     """
     dated = [expense for expense in expenses(work, CostDays()) if expense.day]
-    return [day for day in cost_sums(dated, "day") if day["cost"] is not None]
+    return [day for day in cost_sums(dated, "day") if day.cost is not None]
 
 
 def _iteration_values(

@@ -1,0 +1,110 @@
+"""Costs as people read them: those of work, and those of all sessions of the machine."""
+
+from collections.abc import Sequence
+
+from scoring.text import counted, short, shortened
+
+from .amounts import cost_text, unpriced_lines
+from .cost import HEADINGS, CostFate, Costs, CostSum, PaidUnit, fate_of
+from .cost_days import CostDays
+from .landing_text import STATE_WORDS
+from .machine_cost import MachineCost, UseSum
+from .table import Line, Page, Table, numeric
+from .work_rows import day_of
+
+_MOST_GROUPS = 60
+
+
+def cost_page(costs: Costs) -> Page:
+    """Yield what work cost: the sum, the sums of the groups, and the dearest units."""
+    total = costs.total
+    if not costs.groups:
+        yield _nothing_known(costs.days)
+        yield from costs.notes
+        return
+
+    units = counted(total.units, "unit of work", "units of work")
+    yield Line(
+        f"{cost_text(total.cost)} for {units}, with the talk around them, {costs.days}",
+        "bold",
+    )
+    yield _zone_line(costs.days)
+    yield from unpriced_lines(total.unpriced)
+    if costs.without_cost:
+        yield f"The cost of {counted(costs.without_cost, 'other unit')} is not known."
+
+    yield from costs.notes
+
+    yield ""
+    shown = costs.groups[:_MOST_GROUPS]
+    if costs.grouping in ("day", "week"):
+        shown = costs.groups[-_MOST_GROUPS:]
+    yield _groups_table(costs.grouping, [*shown, total])
+    if len(shown) < len(costs.groups):
+        yield Line(f"and {len(costs.groups) - len(shown)} more: --json has all", "dim")
+
+    yield ""
+    yield Line("The dearest", "bold")
+    yield _dearest_table(costs.dearest, costs.days)
+
+
+def _groups_table(grouping: str, sums: Sequence[CostSum]) -> Table:
+    rows = [
+        (shortened(group.name), cost_text(group.cost), *group.shares) for group in sums
+    ]
+    headings = [numeric(heading.upper()) for heading in ("Cost", *HEADINGS)]
+    return Table((grouping.upper(), *headings), rows)
+
+
+def _dearest_table(units: Sequence[PaidUnit], days: CostDays) -> Table:
+    rows = []
+    for paid_unit in units:
+        unit = paid_unit.unit
+        state = STATE_WORDS.get(unit.state, unit.state)
+        if fate_of(unit) is CostFate.FIXED:
+            state = "landed, fixed later"
+        where = paid_unit.where
+        if not where.startswith("session ") and ":" not in where:
+            where = short(where)
+        ended = str(day_of(paid_unit.ended, days.zone) or "-")
+        subject = shortened(unit.subject) or "-"
+        rows.append((cost_text(paid_unit.cost), ended, state, subject, where))
+    return Table((numeric("COST"), "ENDED", "STATE", "SUBJECT", "WHERE"), rows)
+
+
+def machine_cost_page(costs: MachineCost | None, days: CostDays) -> Page:
+    """Yield what all sessions of the machine cost; None: no cost is known on these days."""
+    if costs is None:
+        yield _nothing_known(days)
+        return
+
+    sessions = counted(costs.total.sessions, "session")
+    cost = cost_text(costs.total.cost)
+    yield Line(f"{cost} for {sessions} on this machine, {days}", "bold")
+    yield _zone_line(days)
+    for kind, sums in costs.sums_by_kind().items():
+        yield ""
+        yield _use_table(kind, sums)
+        if sum(use.sessions for use in sums) > costs.total.sessions:
+            yield Line(
+                f"A session of more than one {kind} counts in the row of each.", "dim"
+            )
+
+
+def _use_table(kind: str, sums: Sequence[UseSum]) -> Table:
+    headings = ("COST", "SESSIONS", "RESPONSES", "WITHOUT A PRICE")
+    rows = []
+    for use in sums:
+        counts = (use.sessions, use.responses, use.unpriced_responses)
+        rows.append((shortened(use.name), cost_text(use.cost), *counts))
+    return Table((kind.upper(), *map(numeric, headings)), rows)
+
+
+def _zone_line(days: CostDays) -> Line:
+    return Line(f"Days are those of {days.zone_text}.", "dim")
+
+
+def _nothing_known(days: CostDays) -> str:
+    if days.period is None:
+        return "No cost is known."
+    return f"No cost is known, {days}."
