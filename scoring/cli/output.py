@@ -135,10 +135,15 @@ def write_json_around(value: Mapping[str, Any], key: str, items: IO[bytes]) -> N
     write_bytes(end_of_list + tail + b"\n")
 
 
+def _text_of(value: Any) -> str:
+    """Return a path, or a text of a class of its own such as a warning, as a plain text."""
+    return str(os.fspath(value))
+
+
 def _json(value: Any, indent: int = 1) -> bytes:
     """Return a value as JSON, in which invisible characters are escapes and paths are texts."""
     try:
-        data = msgspec.json.encode(value, enc_hook=os.fspath)
+        data = msgspec.json.encode(value, enc_hook=_text_of)
     # text that is not UTF-8, or keys that are not texts
     except (UnicodeEncodeError, TypeError):
         import json

@@ -26,6 +26,7 @@ from helpers.projects import CODEX_SESSION, LOG, READING
 
 from scoring.cli import main
 from scoring.cli.output import progress, put_item, write_json, write_json_around
+from scoring.errors import TakesLong
 from scoring.text import as_utf8, spans
 
 
@@ -383,6 +384,7 @@ class TestWrittenJson:
                 {"a": ["".join(map(chr, range(127))), 'é€😀"\\/', "\udcff"]}, id="text"
             ),
             pytest.param({"a": [], "b": [[]]}, id="empty"),
+            pytest.param({"a": [TakesLong("git takes long")]}, id="a warning"),
         ],
     )
     def test_is_what_python_writes(
