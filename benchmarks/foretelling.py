@@ -3,7 +3,7 @@
 For each repository a log is made with an entry for each commit of the trunk that names a
 checkpoint. Printed are the tables of docs/validity/foretelling.txt: what the scores
 foretell; each candidate on the older two thirds of each log and on the newest third; what
-candidates foretell together, learnt from the older part and tried on the newest, and learnt from
+candidates foretell together, learned from the older part and tried on the newest, and learned from
 one repository and tried on the others; and how many cases it would take. Everything is seeded, so
 the tables are the same every time. Only numbers are printed. Needs the extra ``bench``.
 """
@@ -31,7 +31,7 @@ from benchmarks.trial import (
     forest,
     foretold,
     holm,
-    learnt,
+    learned,
     needed,
     of_words,
     ranked,
@@ -435,13 +435,13 @@ def _chance(chance: float | None) -> str:
 
 def together_table(parts: Parts) -> Iterator[str]:
     """Yield what candidates foretell together: trained on the older part, tried on the newest."""
-    yield "| together | newest third | p | at one size | learnt from another repository |"
+    yield "| together | newest third | p | at one size | learned from another repository |"
     yield "|---|---|---|---|---|"
     trained = list(zip(parts.repositories, parts.older, parts.newest, strict=True))
     for combination in COMBINATIONS:
         sample = []
         for one, older, newest in trained:
-            weights = learnt(
+            weights = learned(
                 ranked(combination, older.cases, older.cases, one.candidates),
                 combination,
             )
@@ -501,7 +501,7 @@ def _across(parts: Parts, combination: Combination) -> Iterator[tuple[Cases, Fig
             if m != n
             for k, case in enumerate(cases)
         ]
-        yield whole, weighed(of_each[n], learnt(others, combination))
+        yield whole, weighed(of_each[n], learned(others, combination))
 
 
 def power_table(parts: Parts) -> Iterator[str]:

@@ -40,13 +40,13 @@ def draw(
     with matplotlib.rc_context(settings):
         figure = figures.Figure(figsize=(6.4, 3.6), layout="constrained")
         axes = figure.add_subplot()
-        for (name, heights), (colour, marker, dash) in zip(
+        for (name, heights), (color, marker, dash) in zip(
             lines.items(), _STYLES[: len(lines)], strict=True
         ):
             axes.plot(
                 sizes,
                 heights,
-                color=colour,
+                color=color,
                 marker=marker,
                 linestyle=dash,
                 label=name.replace("`", ""),

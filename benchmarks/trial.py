@@ -220,7 +220,7 @@ def ranked(
     return [replace(case, signals=one(case)) for case in cases]
 
 
-def learnt(cases: Sequence[Case], combination: Combination) -> Weights:
+def learned(cases: Sequence[Case], combination: Combination) -> Weights:
     """Return the weights of a logistic regression on ranked cases, none below 0."""
     return chosen_weights(cases, dict.fromkeys(combination.signs, 1.0)) or {}
 
@@ -262,7 +262,7 @@ def of_words(
 def forest(
     past: Sequence[Case], cases: Sequence[Case], candidates: Candidates
 ) -> Figures:
-    """Return what a random forest foretells from all candidates, learnt from ``past`` alone."""
+    """Return what a random forest foretells from all candidates, learned from ``past`` alone."""
     from sklearn.ensemble import RandomForestClassifier
 
     names = list(

@@ -5,7 +5,7 @@ A label is a line of JSON with ``repository``, ``commit``, ``harness``, ``observ
 instead of a commit. docs/VALIDITY.md, "Is what it observes true?", says what labels there are and
 how they were made.
 
-Each repository is cloned, and its log is derived in the clone, with an entry for each labelled
+Each repository is cloned, and its log is derived in the clone, with an entry for each labeled
 commit that has none, and scored under 3.1.0. The command prints tables, and each label that
 da-score does not agree with. ``--out`` puts the tables into the page.
 """

@@ -1,4 +1,4 @@
-"""Weights that foretell an outcome, learnt by logistic regression. Needs the extra ``bench``."""
+"""Weights that foretell an outcome, learned by logistic regression. Needs the extra ``bench``."""
 
 import math
 import warnings

@@ -113,8 +113,8 @@ def _rank_products(values: Values, truths: Values, weights: Weights) -> tuple[An
 
     They are sums, not means. Ranks are multiples of a half, so that all of these sums are exact.
     """
-    value_ranks = _centred_ranks(values, weights)
-    truth_ranks = _centred_ranks(truths, weights)
+    value_ranks = _centered_ranks(values, weights)
+    truth_ranks = _centered_ranks(truths, weights)
 
     def weighted_sum(first: Weights, second: Weights) -> Any:
         return sum(w * a * b for w, a, b in zip(weights, first, second, strict=True))
@@ -130,7 +130,7 @@ def _correlation(covariance: float, variances: float) -> float | None:
     return covariance / math.sqrt(variances) if variances else None
 
 
-def _centred_ranks(values: Values, weights: Weights) -> list[Any]:
+def _centered_ranks(values: Values, weights: Weights) -> list[Any]:
     """Return how far the rank of each value is above the mean of all ranks."""
     counts = Counter[float]()
     for value, weight in zip(values, weights, strict=True):

@@ -58,9 +58,9 @@ def wilson(
     share = agreed / total
     variance = share * (1 - share) / total
     spread = z * z / total
-    centre = (share + spread / 2) / (1 + spread)
+    center = (share + spread / 2) / (1 + spread)
     half_width = z / (1 + spread) * math.sqrt(variance + spread / (4 * total))
-    return max(0.0, centre - half_width), min(1.0, centre + half_width)
+    return max(0.0, center - half_width), min(1.0, center + half_width)
 
 
 class Cluster(NamedTuple):

@@ -406,7 +406,7 @@ def test_a_heading_that_is_cited_is_on_its_page() -> None:
     assert not faults, listed(faults)
 
 
-def test_a_citation_is_recognised() -> None:
+def test_a_citation_is_recognized() -> None:
     text = (
         'see ``docs/EVIDENCE.md``, "Landing" and "Reverts", or docs/LOG.md, "Entries"'
     )

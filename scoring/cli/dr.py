@@ -356,13 +356,13 @@ def calibrate(
     thresholds: Path | None,
     settings: Settings,
 ) -> int | None:
-    """Compare the meter with every labelled transcript in DIR, under each setting.
+    """Compare the meter with every labeled transcript in DIR, under each setting.
 
     A label is an object under _expected (in JSONL, in the header line) with stop_recommendation,
     and optionally novelty_classification and readiness_classification. Files without a label, and
     broken ones, are named and not counted. Exits with 1 when a file is broken.
 
-    Example:  da-score dr calibrate labelled/ --json
+    Example:  da-score dr calibrate labeled/ --json
     """
     from scoring.meters.dr import calibrate as meter
     from scoring.meters.dr import semantic
@@ -372,9 +372,9 @@ def calibrate(
     collection = meter.read_collection(directory)
     for problem in collection.broken.values():
         warn(problem)
-    if not collection.labelled:
+    if not collection.labeled:
         raise InputError(
-            f"{directory}: no labelled transcript; "
+            f"{directory}: no labeled transcript; "
             f"a label is an object under {meter.KEY} beside the rounds"
         )
 
@@ -390,7 +390,7 @@ def calibrate(
     if not why_no_semantic:
         embed = semantic.open_embedder(settings.store_dir)
         meter_settings += [meter.Setting(k, semantic=True) for k in distinct_ks]
-    result = meter.calibrate(collection.labelled, meter_settings, embed, profile)
+    result = meter.calibrate(collection.labeled, meter_settings, embed, profile)
 
     value = meter.calibration_payload(collection, result, why_no_semantic)
     page = calibration_page(directory, collection, result, why_no_semantic)

@@ -1,4 +1,4 @@
-"""``da-score label``: people judge iterations, and their judgements are imported and compared."""
+"""``da-score label``: people judge iterations, and their judgments are imported and compared."""
 
 import os
 import sys
@@ -12,7 +12,7 @@ import click
 from scoring.errors import GitError, InputError
 from scoring.evidence.git.repository import GitRepository
 from scoring.evidence.git.starter import as_text
-from scoring.evidence.labels import HALLUCINATIONS, SCOPES, Judgement, label_facts
+from scoring.evidence.labels import HALLUCINATIONS, SCOPES, Judgment, label_facts
 from scoring.examine import ExaminedIteration
 from scoring.frozen import PlainData
 from scoring.jobs.label_file import NewLabel, add_labels
@@ -21,7 +21,7 @@ from scoring.log.selection import Selection
 from scoring.log.settings import Settings
 from scoring.sidecars.scores import iteration_score_path
 from scoring.text import counted, cut, printable
-from scoring.views import labelled
+from scoring.views import labeled
 from scoring.views.label_agreement import agreement_of, agreement_page
 from scoring.views.score_pages import iteration_page
 
@@ -69,7 +69,7 @@ _SHOW_OPTIONS = (
 _AS_OPTION = valued(
     "--as",
     "NAME",
-    "Whose judgement it is.  [default: git's user.name, or USER]",
+    "Whose judgment it is.  [default: git's user.name, or USER]",
     key="actor",
 )
 
@@ -116,15 +116,15 @@ def label_one(
             return
 
     note = answers.pop("note")
-    label = NewLabel(iteration, actor, Judgement(**answers), note)
+    label = NewLabel(iteration, actor, Judgment(**answers), note)
     if problem := label.problem():
         raise InputError(problem)
     (path,) = add_labels(settings.iter_log_dir, [label])
 
     facts = label_facts(settings.iter_log_dir, iteration)
-    rows = labelled.label_rows(iteration, facts.labels or ())
+    rows = labeled.label_rows(iteration, facts.labels or ())
     newest = [row for row in rows if row["actor"] == actor][-1]
-    text = f"{printable(path)}: labelled by {printable(actor)}\n"
+    text = f"{printable(path)}: labeled by {printable(actor)}\n"
     reply(settings, newest | {"path": path}, text)
 
 
@@ -135,7 +135,7 @@ def label_one(
     usage="N",
 )
 def command() -> None:
-    """Record your judgement of iteration N, or look at labels.
+    """Record your judgment of iteration N, or look at labels.
 
     On a terminal, without a value, shows the change and the breakdown of the score, and asks. Your
     first label of an iteration needs --correctness, --scope and --hallucination. If you label it
@@ -189,27 +189,27 @@ def list_(settings: Settings, selection: Selection) -> None:
 
     Example:  da-score label list --json
     """
-    labels = labelled.labels_of(
+    labels = labeled.labels_of(
         settings.iter_log_dir, _iterations(settings, selection), warn
     )
     rows: list[PlainData] = []
     for iteration, of_iteration in labels.items():
-        rows += labelled.label_rows(iteration, of_iteration)
-    reply(settings, rows, labelled.list_page(rows))
+        rows += labeled.label_rows(iteration, of_iteration)
+    reply(settings, rows, labeled.list_page(rows))
 
 
 @command.command("next")
 @valued(
     "--as",
     "NAME",
-    "Also offer iterations that others have labelled and NAME has not.",
+    "Also offer iterations that others have labeled and NAME has not.",
     key="actor",
 )
 @settings_options(*SCORING_OPTIONS)
 def next_(actor: str | None, settings: Settings) -> None:
     """Name the iteration without a label that teaches most.
 
-    That is one with a score far from those of its neighbours. Of several, it is one that rests
+    That is one with a score far from those of its neighbors. Of several, it is one that rests
     on little evidence, and then the oldest.
 
     Example:  da-score label next --as ann
@@ -219,12 +219,12 @@ def next_(actor: str | None, settings: Settings) -> None:
             (each.score, each.record.task_id) for each in log_view(settings).examine()
         ]
     iterations = [score.iteration for score, _ in scores]
-    labels = labelled.labels_of(settings.iter_log_dir, iterations, warn)
-    waiting = labelled.candidates(scores, labels, actor)
+    labels = labeled.labels_of(settings.iter_log_dir, iterations, warn)
+    waiting = labeled.candidates(scores, labels, actor)
 
     first = waiting[0] if waiting else {"iteration": None}
     value = first | {"waiting": len(waiting), "total": len(scores)}
-    reply(settings, value, labelled.next_page(waiting, len(scores)))
+    reply(settings, value, labeled.next_page(waiting, len(scores)))
 
 
 @command.command
@@ -232,14 +232,14 @@ def next_(actor: str | None, settings: Settings) -> None:
 def agreement(settings: Settings) -> None:
     """Measure how far people agree, and how far the score agrees with them.
 
-    Prints Krippendorff's alpha for each judgement, Cohen's weighted kappa for each two people,
+    Prints Krippendorff's alpha for each judgment, Cohen's weighted kappa for each two people,
     and the rank correlation of the score with the labels, each with a 95 % bootstrap interval.
 
     Example:  da-score label agreement --json
     """
     scores = [each.score for each in log_view(settings).examine()]
     iterations = [score.iteration for score in scores]
-    labels = labelled.labels_of(settings.iter_log_dir, iterations, warn)
+    labels = labeled.labels_of(settings.iter_log_dir, iterations, warn)
 
     result = agreement_of(labels, scores)
     reply(settings, result.as_dict(), agreement_page(result))
@@ -290,7 +290,7 @@ def _has_no_answer(answers: PlainData) -> bool:
 def _ask(iteration: int, actor: str, settings: Settings) -> PlainData:
     """Show an iteration, ask about it, and return the answers by the names of their options.
 
-    The answer to a skipped question is None. The result is empty if a person who has not labelled
+    The answer to a skipped question is None. The result is empty if a person who has not labeled
     the iteration before skips the first question.
     """
     for examined in log_view(

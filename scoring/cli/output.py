@@ -175,11 +175,11 @@ def show(page: "Iterable[Block]", bound_to_reference: bool = False) -> None:
     # loads rich, which a pipe does not need
     from scoring.views.drawing import draw, unpadded
 
-    colours: Any = "auto"
+    colors: Any = "auto"
     if os.environ.get("NO_COLOR"):
-        colours = None  # then nothing is bold or dim either
+        colors = None  # then nothing is bold or dim either
 
-    console = Console(highlight=False, markup=False, emoji=False, color_system=colours)
+    console = Console(highlight=False, markup=False, emoji=False, color_system=colors)
     with console.capture() as captured:
         draw(page, console)
 

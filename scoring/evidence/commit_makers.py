@@ -14,7 +14,7 @@ from .attribution.commits_by_checkpoint import add_stored_commits
 from .attribution.commits_by_lines import add_quiet_commits
 from .attribution.commits_by_subject import add_commits_by_subject, sole_with_subject
 from .attribution.known_commits import NamedCommits
-from .attribution.neighbourhood import Neighbourhood
+from .attribution.neighborhood import Neighborhood
 from .attribution.session_trees import AllWork
 from .git.agents import NO_AGENTS, folded
 from .git.authorship import AttributedHistory
@@ -71,14 +71,14 @@ def work_of_agents(
 
     remade = () if sources.trusted else _made_again(sessions, history, shas_shown)
 
-    neighbourhood = Neighbourhood(
+    neighborhood = Neighborhood(
         read.work_trees,
         sources.worktrees,
         history.remotes,
         lambda sha: sha in shas_shown or sha in remade or sha in in_log,
         is_strict=sources.trusted,
     )
-    neighbourhood.mark(sessions)
+    neighborhood.mark(sessions)
     return WorkOfAgents(sessions, checkpoints, history, shas_shown, sources.trusted)
 
 

@@ -43,7 +43,7 @@ _SHOWN_WIDTH = 40
 _LONE_DIGIT = re.compile(r"(?<![0-9.,])([0-9])(?![0-9])")
 
 
-class Judgement(NamedTuple):
+class Judgment(NamedTuple):
     """What a person thought of an iteration. A judgment that is not given yet is None.
 
     Attributes:
@@ -61,13 +61,13 @@ class LabelEdit(NamedTuple):
     """One edit in a label's history.
 
     Attributes:
-        judgement: what the person thought.
+        judgment: what the person thought.
         role: the role that the person had.
         note: free text; "" for none.
         timestamp: when the edit was made, as it is written; "" where that is not stated.
     """
 
-    judgement: Judgement
+    judgment: Judgment
     role: str = REVIEWER
     note: str = ""
     timestamp: str = ""
@@ -248,17 +248,17 @@ def _take_edit(reader: Reader, node: Node) -> LabelEdit:
         )
 
     if "structured" not in fields:
-        raise YamlError(f"line {node.line}: the edit has no judgement (structured)")
+        raise YamlError(f"line {node.line}: the edit has no judgment (structured)")
     return LabelEdit(
-        judgement=fields["structured"],
+        judgment=fields["structured"],
         role=_known_word(fields, "role", ROLES, node),
         note=note,
         timestamp=fields.get("timestamp", _Time()).text,
     )
 
 
-def _take_judgement(reader: Reader, node: Node) -> Judgement:
-    """Take a judgement, and raise a YamlError where one of its values is not a known one.
+def _take_judgment(reader: Reader, node: Node) -> Judgment:
+    """Take a judgment, and raise a YamlError where one of its values is not a known one.
 
     A correctness that is missing is 0.
     """
@@ -267,7 +267,7 @@ def _take_judgement(reader: Reader, node: Node) -> Judgement:
     if correctness not in CORRECTNESS:
         raise YamlError(f"line {node.line}: correctness is {correctness}, not 0 to 3")
 
-    return Judgement(
+    return Judgment(
         correctness=correctness,
         scope=_known_word(fields, "scope_judgement", SCOPES, node),
         hallucination=_known_word(fields, "hallucination", HALLUCINATIONS, node),
@@ -360,7 +360,7 @@ _EDIT: dict[str, Take] = {
     "role": Reader.string,
     "free_text": Reader.string,
     "timestamp": _take_time,
-    "structured": _take_judgement,
+    "structured": _take_judgment,
 }
 _LABEL: dict[str, Take] = {
     "id": Reader.string,

@@ -20,7 +20,7 @@ from scoring.evidence.labels import (
     NOTE_LIMIT,
     REVIEWER,
     SCHEMA_VERSION,
-    Judgement,
+    Judgment,
     LabelEdit,
     LabelRecord,
     labels_in,
@@ -58,14 +58,14 @@ class NewLabel(NamedTuple):
     Attributes:
         iteration: the number of the iteration.
         actor: the name of the person.
-        judgement: the values. A value of None keeps that of the person's last label; the first
+        judgment: the values. A value of None keeps that of the person's last label; the first
             label of a person needs all values.
         note: a note, at most NOTE_LIMIT bytes of UTF-8; "" for no note, None to keep the last note.
     """
 
     iteration: int
     actor: str
-    judgement: Judgement
+    judgment: Judgment
     note: str | None = None
 
     def problem(self) -> str:
@@ -81,7 +81,7 @@ class NewLabel(NamedTuple):
         if self.note is None:
             return (
                 "it says nothing: give a value or a note"
-                if self.judgement == Judgement()
+                if self.judgment == Judgment()
                 else ""
             )
         if _NOT_TEXT.search(self.note):
@@ -102,7 +102,7 @@ def add_labels(log_dir: Path, labels: Sequence[NewLabel]) -> list[Path]:
 
     Raises:
         InputError: a file is wrong, or could not be kept as it is; or the first label of a person
-            leaves a judgement out.
+            leaves a judgment out.
         WriteError: a file cannot be written. The old content comes back as far as that is possible.
     """
     with exclusive_lock(log_dir):
@@ -140,7 +140,7 @@ def _with_label(path: Path, content: bytes | None, label: NewLabel) -> bytes:
 
     Raises:
         InputError: the file would not keep what it says, or would be too large; or the first label
-            of a person leaves a judgement out, and would not be read.
+            of a person leaves a judgment out, and would not be read.
     """
     records: Sequence[LabelRecord] = ()
     if content is not None:
@@ -219,10 +219,10 @@ def _first_label(label: NewLabel, now: str) -> CommentedMap:
     """Return the first label of a person.
 
     Raises:
-        InputError: the label leaves a judgement out, and would not be read.
+        InputError: the label leaves a judgment out, and would not be read.
     """
     missing = [
-        name for name, value in label.judgement._asdict().items() if value is None
+        name for name, value in label.judgment._asdict().items() if value is None
     ]
     if missing:
         raise InputError(
@@ -243,13 +243,13 @@ def _first_label(label: NewLabel, now: str) -> CommentedMap:
 
 def _edit(label: NewLabel, last: LabelRecord | None, now: str) -> CommentedMap:
     """Return an edit for the history of a label. A value of None keeps that of the last edit."""
-    latest = last.latest if last else LabelEdit(label.judgement)
+    latest = last.latest if last else LabelEdit(label.judgment)
     note = latest.note if label.note is None else label.note
 
     names = ("correctness", "scope_judgement", "hallucination")
     values: dict[str, Any] = {}
     for name, new_value, old_value in zip(
-        names, label.judgement, latest.judgement, strict=True
+        names, label.judgment, latest.judgment, strict=True
     ):
         values[name] = old_value if new_value is None else new_value
 

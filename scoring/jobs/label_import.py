@@ -20,7 +20,7 @@ from pydantic import (
 )
 
 from scoring.errors import InputError
-from scoring.evidence.labels import Judgement
+from scoring.evidence.labels import Judgment
 from scoring.files import read_file
 from scoring.frozen import PlainData
 from scoring.text import shown
@@ -200,7 +200,7 @@ def _label_of(row: _Row, iterations: Collection[int], actor: str) -> NewLabel | 
     label = NewLabel(
         iteration=values.iteration,
         actor=(values.actor or actor).strip(),
-        judgement=Judgement(values.correctness, values.scope, values.hallucination),
+        judgment=Judgment(values.correctness, values.scope, values.hallucination),
         note=values.note,
     )
     return label.problem() or label

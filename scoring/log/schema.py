@@ -32,7 +32,7 @@ from .parse import (
     ScalarField,
 )
 
-_LONGEST_MISSPELT = 200  # characters of a key for which similar ones are looked up
+_LONGEST_MISSPELLED = 200  # characters of a key for which similar ones are looked up
 
 _SIMILAR = 0.75
 """How similar a key must be to a field, from 0 to 1, to be taken for a slip."""
@@ -330,7 +330,7 @@ def _words_for(node: Node) -> str:
 
 def _suggestion(path: str, version: int) -> str:
     """Return words on what an unknown key may mean, for the end of a message, or "" without any."""
-    if len(path) > _LONGEST_MISSPELT:
+    if len(path) > _LONGEST_MISSPELLED:
         return ""
 
     numberless = numberless_path(path)

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from scoring.errors import GitError
 from scoring.evidence.attribution.attributed import AttributedScan
-from scoring.evidence.attribution.neighbourhood import Neighbourhood
+from scoring.evidence.attribution.neighborhood import Neighborhood
 from scoring.evidence.git.repository import GitRepository
 from scoring.evidence.rules import Sources
 from scoring.evidence.transcripts.counting import count_lines
@@ -66,7 +66,7 @@ def used_by_sessions(sources: Sources) -> list[UsedBySession]:
         present = {name for name, sha in repository.resolve(shas).items() if sha}
         urls = [url for _, url in repository.remotes]
         worktrees = sources.worktrees if repository is own else ()
-        here = Neighbourhood(
+        here = Neighborhood(
             WorkTrees(repository), worktrees, urls.copy, present.__contains__
         )
         for file in owners:

@@ -107,8 +107,8 @@ def latest_labels(labels: "Iterable[LabelRecord]") -> "list[LabelRecord]":
 
 def value_of(label: "LabelRecord") -> float:
     """Return the mean of what the latest edit of a label says, from 0 to 1."""
-    judgement = label.latest.judgement
-    correctness = (judgement.correctness or 0) / _BEST_CORRECTNESS
-    scope = _SCOPE[judgement.scope or ""]
-    hallucination = _HALLUCINATION[judgement.hallucination or ""]
+    judgment = label.latest.judgment
+    correctness = (judgment.correctness or 0) / _BEST_CORRECTNESS
+    scope = _SCOPE[judgment.scope or ""]
+    hallucination = _HALLUCINATION[judgment.hallucination or ""]
     return (correctness + scope + hallucination) / _DIMENSIONS

@@ -1,7 +1,7 @@
 """How far the people of a log agree in their labels, and how far the score agrees with the labels.
 
 Krippendorff's alpha takes any number of people, and labels may be missing. Cohen's kappa, weighted
-by the square of the distance, takes two people on what both labelled. Both are 1 for full agreement
+by the square of the distance, takes two people on what both labeled. Both are 1 for full agreement
 and 0 for chance.
 """
 
@@ -16,7 +16,7 @@ from scoring.evidence.labels import (
     CORRECTNESS,
     HALLUCINATIONS,
     SCOPES,
-    Judgement,
+    Judgment,
     LabelFacts,
     LabelRecord,
 )
@@ -27,7 +27,7 @@ from scoring.signals.human_label import HUMAN_LABEL, label_value, latest_labels
 from scoring.statistics import DRAWS, Interval, resampled
 from scoring.text import counted
 
-from .labelled import NO_LABELS
+from .labeled import NO_LABELS
 from .table import Page, Table, number, numeric, titled
 
 Ratings: TypeAlias = Sequence[Sequence[float]]
@@ -38,7 +38,7 @@ SCALES: dict[str, Sequence[Any]] = {
     "scope": SCOPES,
     "hallucination": HALLUCINATIONS,
 }
-"""The judgements, with their values from the worst to the best."""
+"""The judgments, with their values from the worst to the best."""
 
 
 def krippendorff_alpha(units: Ratings) -> float | None:
@@ -122,9 +122,9 @@ class LabelAgreement(NamedTuple):
 
     Attributes:
         iterations: how many iterations have labels.
-        actors: the people who labelled.
-        alpha: Krippendorff's alpha by judgement.
-        kappa: Cohen's kappa by pair of people and judgement.
+        actors: the people who labeled.
+        alpha: Krippendorff's alpha by judgment.
+        kappa: Cohen's kappa by pair of people and judgment.
         score: the rank correlation of the score with the labels.
     """
 
@@ -141,9 +141,9 @@ class LabelAgreement(NamedTuple):
             for name, measured in self.alpha.items()
         }
         kappa = []
-        for pair, by_judgement in self.kappa.items():
+        for pair, by_judgment in self.kappa.items():
             measures = {
-                name: measured._asdict() for name, measured in by_judgement.items()
+                name: measured._asdict() for name, measured in by_judgment.items()
             }
             kappa.append({"actors": pair, "weights": "quadratic", **measures})
 
@@ -159,24 +159,24 @@ class LabelAgreement(NamedTuple):
 
 _Statistic: TypeAlias = Callable[[Ratings], float | None]
 
-Judgements = Mapping[str, Judgement]
+Judgments = Mapping[str, Judgment]
 """What each person said last of one iteration, by the person."""
 
 
-def agreement(judgements: Mapping[int, Judgements], scores: Ratings) -> LabelAgreement:
+def agreement(judgments: Mapping[int, Judgments], scores: Ratings) -> LabelAgreement:
     """Measure how far people agree, and how far a score agrees with them.
 
     Args:
-        judgements: what each person said last, by iteration.
+        judgments: what each person said last, by iteration.
         scores: pairs of a score and the value of the labels.
     """
-    iterations = judgements.values()
+    iterations = judgments.values()
     actors = sorted({actor for by_actor in iterations for actor in by_actor})
 
-    def by_judgement(
+    def by_judgment(
         people: Sequence[str], statistic: _Statistic
     ) -> dict[str, Measured]:
-        """Return a statistic of some people for each judgement."""
+        """Return a statistic of some people for each judgment."""
         return {
             name: _measured(_ratings(iterations, name, people), statistic)
             for name in SCALES
@@ -185,21 +185,21 @@ def agreement(judgements: Mapping[int, Judgements], scores: Ratings) -> LabelAgr
     kappa = {}
     for pair in combinations(actors, 2):
         if any(by_actor.keys() >= set(pair) for by_actor in iterations):
-            kappa[pair] = by_judgement(pair, weighted_kappa)
+            kappa[pair] = by_judgment(pair, weighted_kappa)
 
     return LabelAgreement(
-        iterations=len(judgements),
+        iterations=len(judgments),
         actors=tuple(actors),
-        alpha=by_judgement(actors, krippendorff_alpha),
+        alpha=by_judgment(actors, krippendorff_alpha),
         kappa=kappa,
         score=_measured(scores, _rank_correlation),
     )
 
 
 def _ratings(
-    iterations: Iterable[Judgements], name: str, people: Sequence[str]
+    iterations: Iterable[Judgments], name: str, people: Sequence[str]
 ) -> Ratings:
-    """Return the ratings of one judgement for each iteration that two or more of the people rated.
+    """Return the ratings of one judgment for each iteration that two or more of the people rated.
 
     Ratings are places on the scale from the worst (0) to the best, in the order of ``people``; a
     person who gave none is left out.
@@ -233,13 +233,13 @@ def agreement_of(
         labels: the labels by iteration.
         scores: the scores of the log.
     """
-    judgements = {}
+    judgments = {}
     for iteration, records in labels.items():
         by_actor = {
-            label.actor: label.latest.judgement for label in latest_labels(records)
+            label.actor: label.latest.judgment for label in latest_labels(records)
         }
         if by_actor:
-            judgements[iteration] = by_actor
+            judgments[iteration] = by_actor
 
     pairs = []
     for score in scores:
@@ -248,7 +248,7 @@ def agreement_of(
         label = label_value(facts, score.iteration)
         if value is not None and label.present:
             pairs.append((value, label.sub_score))
-    return agreement(judgements, pairs)
+    return agreement(judgments, pairs)
 
 
 def agreement_page(result: LabelAgreement) -> Page:
@@ -257,16 +257,18 @@ def agreement_page(result: LabelAgreement) -> Page:
         yield NO_LABELS
         return
 
-    iterations = counted(result.iterations, "labelled iteration")
+    iterations = counted(result.iterations, "labeled iteration")
     people = counted(len(result.actors), "person", "people")
     yield f"{iterations}, {people}."
 
-    title = "Krippendorff's alpha, ordinal, over iterations that two or more people labelled"
-    yield from _measures(title, "JUDGEMENT", result.alpha)
+    title = (
+        "Krippendorff's alpha, ordinal, over iterations that two or more people labeled"
+    )
+    yield from _measures(title, "JUDGMENT", result.alpha)
 
     kappa = {}
-    for (first, second), by_judgement in result.kappa.items():
-        for name, measured in by_judgement.items():
+    for (first, second), by_judgment in result.kappa.items():
+        for name, measured in by_judgment.items():
             kappa[f"{first} and {second}: {name}"] = measured
     yield from _measures(
         "Cohen's kappa, weighted by the square, per two people", "PEOPLE", kappa

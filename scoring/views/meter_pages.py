@@ -72,12 +72,12 @@ def _advice_parts(advice: PlainData) -> Iterator[Pair]:
     if not observations:
         return
 
-    # How many of the neighbouring settings give the same signal.
+    # How many of the neighboring settings give the same signal.
     confidence = observations["confidence"]
     settings = confidence["settings"]
     others = sorted(confidence["others"].items())
     agreeing = settings - sum(count for _, count in others)
-    text = f"{agreeing} of {settings} neighbouring settings give the same signal"
+    text = f"{agreeing} of {settings} neighboring settings give the same signal"
     if others:
         text += "; " + ", ".join(f"{count} say {signal}" for signal, count in others)
     yield "Sure", text
@@ -126,9 +126,9 @@ def calibration_page(
         left_out: why novelty by embeddings was not measured; "" if it was.
     """
     yield f"Calibration — {directory}"
-    labelled = f"{len(collection.labelled)} labelled"
-    unlabelled = f"{len(collection.unlabelled)} without a label"
-    yield f"{labelled}, {unlabelled}, {len(collection.broken)} broken"
+    labeled = f"{len(collection.labeled)} labeled"
+    unlabeled = f"{len(collection.unlabeled)} without a label"
+    yield f"{labeled}, {unlabeled}, {len(collection.broken)} broken"
     yield ""
 
     rows = []
@@ -152,7 +152,7 @@ def calibration_page(
         yield ""
         yield from _details(calibration)
 
-    reasons = [(file, "no label") for file in collection.unlabelled]
+    reasons = [(file, "no label") for file in collection.unlabeled]
     reasons += [(file, f"broken: {why}") for file, why in collection.broken.items()]
     not_a_name = "not named as a transcript is (.json, .jsonl, .ndjson)"
     reasons += [(file, not_a_name) for file in collection.others]
@@ -261,7 +261,7 @@ def meeting_view(
             )
         )
         lines = [
-            (Cell(label, style="dim"), text) for label, text in _labelled_lines(verdict)
+            (Cell(label, style="dim"), text) for label, text in _labeled_lines(verdict)
         ]
         yield Table(("", ""), lines, heads=False, indent=2)
 
@@ -270,7 +270,7 @@ def _status_cell(verdict: MeetingVerdict) -> Cell:
     return Cell(verdict.status, style=_STATUS_STYLES[verdict.status])
 
 
-def _labelled_lines(verdict: MeetingVerdict) -> Iterator[Pair]:
+def _labeled_lines(verdict: MeetingVerdict) -> Iterator[Pair]:
     """Yield the lines about a round, each with its label, or "" for a further line of one label."""
     stated = []
     for difference in verdict.stated_differences:

@@ -25,12 +25,12 @@ from helpers.privileges import no_privileges
 
 from scoring.demo import Demo
 from scoring.errors import WriteError
-from scoring.evidence.labels import Judgement
+from scoring.evidence.labels import Judgment
 from scoring.files import exclusive_lock
 from scoring.jobs.label_file import NewLabel, add_labels
 
 ANN = ("--as", "ann")
-SOUND_JUDGEMENT = Judgement(3, "on-target", "none")
+SOUND_JUDGMENT = Judgment(3, "on-target", "none")
 CONTROL_C = "\x03"
 
 
@@ -350,7 +350,7 @@ class TestRefused:
             no_privileges(),
             pytest.raises(WriteError) as caught,
         ):
-            add_labels(folder, [NewLabel(5, "ann", SOUND_JUDGEMENT)])
+            add_labels(folder, [NewLabel(5, "ann", SOUND_JUDGMENT)])
         assert (
             str(caught.value)
             == f"{folder}/iter-5.labels.yaml: cannot write: permission denied"
@@ -481,12 +481,12 @@ class TestAtOnce:
     SCRIPT = """
 import sys
 from pathlib import Path
-from scoring.evidence.labels import Judgement
+from scoring.evidence.labels import Judgment
 from scoring.jobs.label_file import NewLabel, add_labels
 sys.stdin.readline()
 for n in range(6):
-    judgement = Judgement(n % 4, "partial", "none")
-    labels = [NewLabel(5, who, judgement) for who in (sys.argv[2], "all")]
+    judgment = Judgment(n % 4, "partial", "none")
+    labels = [NewLabel(5, who, judgment) for who in (sys.argv[2], "all")]
     add_labels(Path(sys.argv[1]), labels)
 """
 
@@ -518,7 +518,7 @@ for n in range(6):
         (log / "iter-6.labels.yaml").mkdir()
         monkeypatch.setattr("scoring.jobs.label_file.read_or_none", self.nothing_at_6)
         with pytest.raises(WriteError):
-            add_labels(log, [NewLabel(n, "ann", SOUND_JUDGEMENT) for n in (4, 5, 6)])
+            add_labels(log, [NewLabel(n, "ann", SOUND_JUDGMENT) for n in (4, 5, 6)])
         assert not (log / "iter-4.labels.yaml").exists()
         assert (log / "iter-5.labels.yaml").read_bytes() == before
 
@@ -662,8 +662,8 @@ class TestImport:
         [
             pytest.param(b"", "holds no label", id="empty"),
             pytest.param(
-                b"iteration,colour\n5,red\n",
-                'colour "red": extra inputs are not',
+                b"iteration,color\n5,red\n",
+                'color "red": extra inputs are not',
                 id="an unknown column",
             ),
             pytest.param(b"\xff\xfe", "is not UTF-8", id="not UTF-8"),
@@ -696,7 +696,7 @@ class TestLost:
         self, da_score: DaScore, project: Path
     ) -> None:
         path = project / ".agents/active/iteration-log/iter-5.labels.yaml"
-        add_labels(path.parent, [NewLabel(5, "ann", Judgement(0, "breach", "major"))])
+        add_labels(path.parent, [NewLabel(5, "ann", Judgment(0, "breach", "major"))])
         assert da_score("run", "--rubric", "3.0.0").err == ""
         path.unlink()
         said = da_score("run", "--rubric", "3.0.0").err
@@ -754,7 +754,7 @@ class TestShown:
             for name in ("ann", "bob")
         ]
         labels = [
-            NewLabel(n, name, Judgement(value, "partial", "none"))
+            NewLabel(n, name, Judgment(value, "partial", "none"))
             for n, name, value in both
         ]
         add_labels(log, labels)

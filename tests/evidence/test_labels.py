@@ -10,7 +10,7 @@ import pytest
 from helpers.doors import ends
 from helpers.labels import content, edit, label, write
 
-from scoring.evidence.labels import Judgement, LabelFacts, label_facts, labels_in
+from scoring.evidence.labels import Judgment, LabelFacts, label_facts, labels_in
 
 PATH = Path("iter-5.labels.yaml")
 
@@ -33,8 +33,8 @@ def test_a_label_is_read_whole() -> None:
     )
     assert (found.id, found.actor, found.role) == ("label-ann", "ann", "admin")
     assert (found.overrides, len(found.history)) == (False, 2)
-    assert (found.latest.judgement, found.latest.note) == (
-        Judgement(3, "partial", "none"),
+    assert (found.latest.judgment, found.latest.note) == (
+        Judgment(3, "partial", "none"),
         "why",
     )
 
@@ -127,7 +127,7 @@ WRONG = {
     ),
     "that judges nothing": (
         label("bob", without(edit(3), "structured")),
-        "no judgement",
+        "no judgment",
     ),
     "too correct": (structured(correctness=4), "correctness is 4, not 0 to 3"),
     "not correct enough": (structured(correctness=-1), "correctness is -1, not 0 to 3"),
@@ -178,9 +178,9 @@ def test_what_the_reference_takes_is_taken(right: object) -> None:
         expected = (
             0
             if right == structured(correctness=None)
-            else each.latest.judgement.correctness
+            else each.latest.judgment.correctness
         )
-        assert each.latest.judgement.correctness == expected
+        assert each.latest.judgment.correctness == expected
 
 
 class TestTimes:

@@ -14,7 +14,7 @@ Files = Mapping[str, bytes | dict[str, Any]]
 
 
 def name(number: int) -> str:
-    """The id of a checkpoint; neighbours are in different folders."""
+    """The id of a checkpoint; neighbors are in different folders."""
     return f"{number * 37 % 256:02x}{number:010x}"
 
 

@@ -127,7 +127,7 @@ def terminal(columns: int = 160) -> Iterator[tuple[int, list[bytes]]]:
 
 
 def lines_of(shown: list[bytes]) -> list[str]:
-    """Return the lines of a terminal without their colours and the spaces at their ends."""
+    """Return the lines of a terminal without their colors and the spaces at their ends."""
     return [
         line.rstrip()
         for line in re.sub(

@@ -54,7 +54,7 @@ from scoring.evidence.git.patches import FilePatch, Hunk, line_key
 from scoring.evidence.git.repository import GitRepository
 from scoring.evidence.harnesses import discovery, json_reader, lines
 from scoring.evidence.harnesses.sqlite_store import opened_database
-from scoring.evidence.labels import Judgement
+from scoring.evidence.labels import Judgment
 from scoring.evidence.rules import ATTRIBUTED, Sources
 from scoring.evidence.transcripts import opening
 from scoring.files import read_file
@@ -321,7 +321,7 @@ def _(_: Here) -> str:
 def _(here: Here) -> str:
     (here.folder / "iter-1.yaml").write_text("schema_version: 2\niteration: 1\n")
     (here.folder / "iter-1.labels.yaml").write_bytes(b"#" * (2 << 20))
-    label = NewLabel(1, "Ada", Judgement(correctness=1))
+    label = NewLabel(1, "Ada", Judgment(correctness=1))
     return refusal(lambda: add_labels(here.folder, [label]))
 
 

@@ -21,7 +21,7 @@ from benchmarks.trial import (
     chance_of,
     foretold,
     holm,
-    learnt,
+    learned,
     needed,
     of_words,
     ranked,
@@ -150,7 +150,7 @@ class TestTogether:
         found = {n: {"noise": noise[n], "good": good[n], "bad": bad[n]} for n in good}
         tried = Combination("all", {"noise": 1, "good": 1, "bad": -1})
         older, newest = of[:130], of[130:]
-        weights = learnt(ranked(tried, older, older, found), tried)
+        weights = learned(ranked(tried, older, older, found), tried)
         assert "bad" not in weights
         assert max(weights, key=lambda name: weights[name]) == "good"
         figures = weighed(ranked(tried, newest, older, found), weights)

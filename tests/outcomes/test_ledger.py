@@ -233,7 +233,7 @@ def test_a_rest_that_another_session_committed_is_not_open_beside_that_commit(
         assert unit["tokens"]["output"] == 1 + 2 * bool(others) + 4 + 8
 
 
-SHADES = "".join(f"shade{n} = 'dark colour {n}000'\n" for n in range(8))
+SHADES = "".join(f"shade{n} = 'dark color {n}000'\n" for n in range(8))
 
 
 @cases(
@@ -244,7 +244,7 @@ SHADES = "".join(f"shade{n} = 'dark colour {n}000'\n" for n in range(8))
             "".join(SHADES.splitlines(True)[:3]).replace("'", '"'),
             "lost",
         ),
-        "others, of the words that were there": ("dark = colour\nshade0 = 1\n", "lost"),
+        "others, of the words that were there": ("dark = color\nshade0 = 1\n", "lost"),
     },
 )
 def test_a_rest_that_was_reformatted_is_unclear(

@@ -315,7 +315,7 @@ def test_what_only_other_readers_misread_stays_plain_as_in_the_reference(
     "value",
     [".5", "0b1", "+1_", "8e67", "2026-02-28", "2026-01-01 00:00:00", "0o7", "0x_1"],
 )
-def test_their_neighbours_are_quoted(value: str) -> None:
+def test_their_neighbors_are_quoted(value: str) -> None:
     assert emit({"value": value}) == b'value: "' + value.encode() + b'"\n'
 
 

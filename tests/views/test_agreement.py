@@ -2,7 +2,7 @@
 
 import pytest
 
-from scoring.evidence.labels import Judgement
+from scoring.evidence.labels import Judgment
 from scoring.statistics import DRAWS, resampled
 from scoring.views.label_agreement import (
     agreement,
@@ -113,7 +113,7 @@ def test_the_score_is_compared_by_ranks() -> None:
 
 
 def test_pairs_that_share_no_iteration_have_no_kappa() -> None:
-    found = agreement({1: {"ann": Judgement(1)}, 2: {"bob": Judgement(2)}}, [])
+    found = agreement({1: {"ann": Judgment(1)}, 2: {"bob": Judgment(2)}}, [])
     assert (found.actors, dict(found.kappa), found.alpha["correctness"].n) == (
         ("ann", "bob"),
         {},

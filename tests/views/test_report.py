@@ -608,9 +608,9 @@ class TestInABrowser:
             box = chart.bounding_box()
             assert box and 150 < box["width"] <= screen
         contrast = opened.evaluate("""() => {
-            const luminance = (colour) => {
-                const whole = colour.startsWith("color(srgb") ? 1 : 255;
-                const parts = colour.match(/[\\d.]+/g).slice(0, 3).map(v => v / whole)
+            const luminance = (color) => {
+                const whole = color.startsWith("color(srgb") ? 1 : 255;
+                const parts = color.match(/[\\d.]+/g).slice(0, 3).map(v => v / whole)
                     .map(v => v <= 0.03928 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4);
                 return 0.2126 * parts[0] + 0.7152 * parts[1] + 0.0722 * parts[2];
             };

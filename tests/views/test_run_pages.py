@@ -71,7 +71,7 @@ class TestRun:
         )
         assert max(map(len, lines_of(shown))) <= columns
 
-    def test_without_colours_has_no_bold_and_no_dim(
+    def test_without_colors_has_no_bold_and_no_dim(
         self, on_a_terminal: OnTerminal, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         for command in (

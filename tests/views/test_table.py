@@ -100,7 +100,7 @@ class TestFixed:
 
 
 class TestTerminal:
-    def test_colours_cells_rows_and_lines(self) -> None:
+    def test_colors_cells_rows_and_lines(self) -> None:
         screen = io.StringIO()
         blocks: list[Block] = [
             Line(["all ", Cell("good", style="green")]),
@@ -335,7 +335,7 @@ class TestNarrow:
         below = drawn(pairs([("REPOSITORY", "in /a/path/of/some/length")]), width=30)
         assert below == ["REPOSITORY", "    in /a/path/of/some/length"]
 
-    def test_keeps_colours_where_it_is_folded(self) -> None:
+    def test_keeps_colors_where_it_is_folded(self) -> None:
         screen = io.StringIO()
         console = Console(
             file=screen,

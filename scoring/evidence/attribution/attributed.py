@@ -49,7 +49,7 @@ from scoring.grouping import lists_by_key
 
 from .attribution import attribute
 from .iteration_shares import NO_TRANSCRIPT, NOT_READ, Question, Share
-from .neighbourhood import Neighbourhood
+from .neighborhood import Neighborhood
 from .observing_iterations import AttributedFacts, IterationsSeen, count_against_each
 from .session_trees import AllWork
 from .written import LinesAdded
@@ -210,8 +210,8 @@ class AttributedScan(Scan):
         Under these rules lines belong to iterations, so that windows of time say nothing.
         """
         work = self.read()
-        neighbourhood = Neighbourhood(work.work_trees, (), frozenset, lambda _: False)
-        neighbourhood.mark(work.sessions.values())
+        neighborhood = Neighborhood(work.work_trees, (), frozenset, lambda _: False)
+        neighborhood.mark(work.sessions.values())
         self.observe(work, [], {})
         return [TranscriptFacts() for _ in windows]
 

@@ -95,7 +95,7 @@ class AmpReader(ToolReader):
             self.interrupted()
 
     def _take_result(self, part: PlainData) -> None:
-        """Take the result of a call. It is not stated whether a cancelled call failed."""
+        """Take the result of a call. It is not stated whether a canceled call failed."""
         call = part.get("toolUseID")
         run = part.get("run")
         status = member(run, "status")

@@ -24,7 +24,7 @@ CONTEXT = ("<session_context>", "This is the Gemini CLI. We are setting up the c
 """How a message begins that the harness wrote at the start in the name of the user."""
 
 _REFUSALS = ("did not allow", "denied")
-"""Words in the answer of a cancelled call that say that the user refused the call."""
+"""Words in the answer of a canceled call that say that the user refused the call."""
 
 _KINDS = ("user", "gemini", "info", "error", "warning")
 _TAKEN_BACK = "taken back"

@@ -10,7 +10,7 @@ paths and commands, never text. Each kind of event is a class below, and a list 
 - **Lines** have the numbers that they have in the file, from 0. In a document, where one JSON text
   holds a conversation, the messages take the place of lines.
 - **Keys** (:func:`key_of`) stand for ids: of responses, calls, lines. The same id has the same key
-  in every file, so copies are recognised. The key 0 means: without an id.
+  in every file, so copies are recognized. The key 0 means: without an id.
 - **Spans** say for many lines at once where they belong: to which session, folder, model, agent.
 
 A harness may have event classes of its own, where its counts need more, as those of Codex.

@@ -33,7 +33,7 @@ SIGNALS: tuple[Signal, ...] = get_args(Signal)
 _SUFFIXES = (".json", ".jsonl", ".ndjson")
 
 
-# Labelled transcripts
+# Labeled transcripts
 
 
 class Label(BaseModel):
@@ -49,7 +49,7 @@ class Label(BaseModel):
     readiness: Level | None = Field(default=None, alias="readiness_classification")
 
 
-class Labelled(NamedTuple):
+class Labeled(NamedTuple):
     """A transcript with its label.
 
     Attributes:
@@ -67,14 +67,14 @@ class Collection(NamedTuple):
     """Everything in a directory.
 
     Attributes:
-        labelled: the transcripts with a label.
-        unlabelled: the names of transcripts without one.
+        labeled: the transcripts with a label.
+        unlabeled: the names of transcripts without one.
         broken: why files cannot be read as a transcript with a label, by their names.
         others: directories, and files that are not named as transcripts are; they are not read.
     """
 
-    labelled: list[Labelled]
-    unlabelled: list[str]
+    labeled: list[Labeled]
+    unlabeled: list[str]
     broken: dict[str, str]
     others: list[str]
 
@@ -85,7 +85,7 @@ def read_collection(directory: Path) -> Collection:
     Raises:
         InputError: the directory cannot be listed.
     """
-    collection = Collection(labelled=[], unlabelled=[], broken={}, others=[])
+    collection = Collection(labeled=[], unlabeled=[], broken={}, others=[])
     for name in list_names(directory):
         path = directory / name
         if path.is_dir() or not name.endswith(_SUFFIXES):
@@ -101,9 +101,9 @@ def read_collection(directory: Path) -> Collection:
             continue
 
         if label is None:
-            collection.unlabelled.append(name)
+            collection.unlabeled.append(name)
         else:
-            collection.labelled.append(Labelled(name, transcript, label))
+            collection.labeled.append(Labeled(name, transcript, label))
     return collection
 
 
@@ -167,7 +167,7 @@ class Setting(NamedTuple):
 
 
 class FileOutcome(NamedTuple):
-    """What the meter says of one labelled transcript.
+    """What the meter says of one labeled transcript.
 
     Attributes:
         file: the name of the file.
@@ -223,7 +223,7 @@ class Agreement(NamedTuple):
 
 
 class Calibration(NamedTuple):
-    """What the meter says of every labelled transcript under one setting.
+    """What the meter says of every labeled transcript under one setting.
 
     Attributes:
         setting: the setting.
@@ -267,7 +267,7 @@ class Calibration(NamedTuple):
 
 
 def calibrate(
-    labelled: list[Labelled],
+    labeled: list[Labeled],
     settings: list[Setting],
     embed: Embed | None = None,
     profile: Profile = DEFAULT,
@@ -275,7 +275,7 @@ def calibrate(
     """Compare each transcript with its label under every setting, in order of the settings.
 
     Args:
-        labelled: the transcripts.
+        labeled: the transcripts.
         settings: the settings, of which the ``k`` replaces that of the profile.
         embed: the embedder for settings with level L2; None leaves L2 out of these too.
         profile: what the meter goes by.
@@ -283,7 +283,7 @@ def calibrate(
     calibrations = []
     for setting in settings:
         outcomes = []
-        for item in labelled:
+        for item in labeled:
             result = score_transcript(
                 item.transcript,
                 profile=replace(profile, k=setting.k),
@@ -294,7 +294,7 @@ def calibrate(
     return calibrations
 
 
-def _outcome(item: Labelled, result: DRResult) -> FileOutcome:
+def _outcome(item: Labeled, result: DRResult) -> FileOutcome:
     """Return what people expected of a transcript, and what the meter says after its last round.
 
     Args:
@@ -329,7 +329,7 @@ def calibration_payload(
 
     Args:
         collection: what the directory holds.
-        calibrations: what the meter says of the labelled transcripts.
+        calibrations: what the meter says of the labeled transcripts.
         left_out: why level L2 was not measured; "" when it was.
     """
     settings = []
@@ -363,8 +363,8 @@ def calibration_payload(
         {"file": name, "reason": reason} for name, reason in collection.broken.items()
     ]
     return {
-        "labelled": [item.file for item in collection.labelled],
-        "unlabelled": collection.unlabelled,
+        "labelled": [item.file for item in collection.labeled],
+        "unlabelled": collection.unlabeled,
         "broken": broken,
         "others": collection.others,
         "semantic_left_out": left_out or None,

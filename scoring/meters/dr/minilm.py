@@ -122,11 +122,11 @@ class MiniLM:
         )
 
     def _normalize(self, states: Numbers, name: str) -> Numbers:
-        centred = states - states.mean(axis=-1, keepdims=True)
-        variance = (centred * centred).mean(axis=-1, keepdims=True)
+        centered = states - states.mean(axis=-1, keepdims=True)
+        variance = (centered * centered).mean(axis=-1, keepdims=True)
         scale = np.sqrt(variance + np.float32(_EPSILON))
         weight = self._weights[f"{name}.weight"]
-        normalized: Numbers = centred / scale * weight + self._weights[f"{name}.bias"]
+        normalized: Numbers = centered / scale * weight + self._weights[f"{name}.bias"]
         return normalized
 
 

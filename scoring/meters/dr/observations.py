@@ -299,7 +299,7 @@ def confidence_in(
     profile: Profile = DEFAULT,
     embed: Embed | None = None,
 ) -> PlainData:
-    """Score a transcript with neighbouring settings, and count how often the signal is the same.
+    """Score a transcript with neighboring settings, and count how often the signal is the same.
 
     That says how firm a signal is. It is not a probability.
 
@@ -319,11 +319,11 @@ def confidence_in(
     thresholds = profile.thresholds
     counts = Counter[str]()
     for paraphrase in _around(thresholds.paraphrase, PARAPHRASE_STEP, 0.01, 1.0):
-        neighbour = replace(
+        neighbor = replace(
             profile, thresholds=replace(thresholds, paraphrase=paraphrase)
         )
-        measured = score_transcript(transcript, profile=neighbour, embed=embed)
-        for other in _neighbours(neighbour):
+        measured = score_transcript(transcript, profile=neighbor, embed=embed)
+        for other in _neighbors(neighbor):
             # Measured rounds are only classified otherwise.
             novelty = classify(measured.novelty, other)
             readiness = []
@@ -339,8 +339,8 @@ def confidence_in(
     return {"value": rounded(agreed / total), "settings": total, "others": counts}
 
 
-def _neighbours(profile: Profile) -> Iterator[Profile]:
-    """Yield a profile and its neighbours, which differ in how measured values are classified."""
+def _neighbors(profile: Profile) -> Iterator[Profile]:
+    """Yield a profile and its neighbors, which differ in how measured values are classified."""
     thresholds = profile.thresholds
     ks = range(max(1, profile.k - K_STEP), profile.k + K_STEP + 1)
     lows = _around(thresholds.novelty_low, LOW_STEP, 0.0, thresholds.novelty_high)
@@ -361,9 +361,9 @@ def _around(
     least: float,
     most: float,
 ) -> list[float]:
-    """Return a value and its neighbours at a distance of ``step``, within bounds, each once."""
-    neighbours = (value - step, value, value + step)
-    return sorted({min(most, max(least, neighbour)) for neighbour in neighbours})
+    """Return a value and its neighbors at a distance of ``step``, within bounds, each once."""
+    neighbors = (value - step, value, value + step)
+    return sorted({min(most, max(least, neighbor)) for neighbor in neighbors})
 
 
 def observations(

@@ -138,11 +138,11 @@ def early_consensus(situation: Situation) -> Decision | None:
     topics = DO_NOTHING
     if focus:
         topics = f"let us look at {names(focus)}, and at what happens if we do nothing"
-    favourite = quote(situation.lead.option) if situation.lead else "this"
+    favorite = quote(situation.lead.option) if situation.lead else "this"
     return Decision(
         status="continue_targeted",
         reasons=(agreed, *gaps),
-        prompt=f"Most of us like {favourite}. Before we agree this early, {topics}.",
+        prompt=f"Most of us like {favorite}. Before we agree this early, {topics}.",
         focus=focus,
     )
 

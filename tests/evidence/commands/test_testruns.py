@@ -364,9 +364,7 @@ def test_the_time_of_a_command_line_is_linear(piece: str) -> None:
     )
 
 
-LABELLED = (
-    "[test]  3 pass\n[test]  1 fail\n[test] Ran 4 tests across 1 file. [2.00ms]\n"
-)
+LABELED = "[test]  3 pass\n[test]  1 fail\n[test] Ran 4 tests across 1 file. [2.00ms]\n"
 
 
 @cases(
@@ -378,7 +376,7 @@ LABELLED = (
             "3 passed in 0.1s\n[lint] ERROR task failed",
             True,
         ),
-        "of a labelled task": ("mise run ci", LABELLED, Verdict(False, 3, 1)),
+        "of a labeled task": ("mise run ci", LABELED, Verdict(False, 3, 1)),
         "nothing says that tests ran": (
             "npm run check",
             "all files are formatted",

@@ -909,7 +909,7 @@ class TestSafeDirectory:
     @pytest.mark.parametrize(
         "trusted", [("/other", "{path}"), ("*",)], ids=["by-name", "everything"]
     )
-    def test_by_name_is_honoured_and_nothing_else_is(
+    def test_by_name_is_honored_and_nothing_else_is(
         self, foreign: Sample, tmp_path: Path, trusted: Sequence[str]
     ) -> None:
         self.trust(
@@ -919,7 +919,7 @@ class TestSafeDirectory:
         foreign.check()
         foreign.check(foreign.path / "d")
 
-    def test_in_the_other_place_of_settings_is_honoured(
+    def test_in_the_other_place_of_settings_is_honored(
         self, foreign: Sample, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "xdg"))

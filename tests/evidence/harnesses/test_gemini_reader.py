@@ -506,7 +506,7 @@ class TestCall:
         assert without_span(rows, UserBreak) == [(0, "refusal", key_of("m1"), False)]
         assert not {Call, CallResult, Edit} & set(rows.kinds())
 
-    def test_that_was_cancelled_otherwise_has_no_verdict(self) -> None:
+    def test_that_was_canceled_otherwise_has_no_verdict(self) -> None:
         stopped = call(
             "write_file",
             "[Operation Cancelled] Reason: User cancelled tool execution.",

@@ -445,7 +445,7 @@ TWICE: dict[str, tuple[bytes, LineContent | None]] = {
 }
 """The habits of the reference's decoder, as ``golden/backfill-duplicate-keys`` shows them."""
 
-SPELT: dict[str, tuple[str, LineContent | None]] = {
+SPELLED: dict[str, tuple[str, LineContent | None]] = {
     "long s": (f'{{"time\u017ftamp":"{STAMP}"}}', SEEN),
     "kelvin": (raw_usage('"input_to\u212aens":3').decode(), said(1, 3)),
     "codex": (raw('"PAYLOAD":null,"message":{"usage":{}}').decode(), SEEN),
@@ -463,7 +463,7 @@ SPELT: dict[str, tuple[str, LineContent | None]] = {
 
 @cases(
     "given, expected",
-    TWICE | {name: (given.encode(), event) for name, (given, event) in SPELT.items()},
+    TWICE | {name: (given.encode(), event) for name, (given, event) in SPELLED.items()},
 )
 def test_odd_keys_are_read_as_the_reference_reads_them(
     given: bytes, expected: LineContent | None

@@ -56,7 +56,7 @@ def calibration(da_score: DaScore, tmp_path: Path) -> DaScore:
     return partial(da_score, "dr", "calibrate", "--cache-dir", tmp_path / "cache")
 
 
-def labelled(
+def labeled(
     path: Path, signal: str, *rounds: Mapping[str, Any], **classes: str
 ) -> Path:
     label = {
@@ -76,9 +76,9 @@ def directory(tmp_path: Path) -> Path:
     """Two that agree whatever k is, one that agrees with k = 1 only."""
     path = tmp_path / "labelled"
     path.mkdir()
-    labelled(path / "continue.json", "CONTINUE", NEW, novelty="HIGH", readiness="LOW")
-    labelled(path / "ship.json", "SHIP", NEW, SAME, SAME)
-    labelled(path / "stuck.json", "ESCALATE", NEW, STUCK, novelty="LOW")
+    labeled(path / "continue.json", "CONTINUE", NEW, novelty="HIGH", readiness="LOW")
+    labeled(path / "ship.json", "SHIP", NEW, SAME, SAME)
+    labeled(path / "stuck.json", "ESCALATE", NEW, STUCK, novelty="LOW")
     return path
 
 
@@ -93,7 +93,7 @@ def embedder() -> Embed:
 @cache
 def public(setting: Setting) -> Calibration:
     (found,) = calibrate(
-        read_collection(PUBLIC).labelled,
+        read_collection(PUBLIC).labeled,
         [setting],
         embedder() if setting.semantic else None,
     )
@@ -104,11 +104,11 @@ SETTINGS = [K_1, K_2, *(pytest.param(s, marks=needs_model) for s in (K_1_L2, K_2
 
 
 class TestPublicSet:
-    def test_is_labelled_and_whole(self) -> None:
+    def test_is_labeled_and_whole(self) -> None:
         found = read_collection(PUBLIC)
-        assert len(found.labelled) == 10
-        assert (found.unlabelled, found.broken, found.others) == ([], {}, [])
-        assert {item.label.signal for item in found.labelled} == set(SIGNALS)
+        assert len(found.labeled) == 10
+        assert (found.unlabeled, found.broken, found.others) == ([], {}, [])
+        assert {item.label.signal for item in found.labeled} == set(SIGNALS)
 
 
 # The page
@@ -200,11 +200,11 @@ class TestPage:
             for line in PAGE.read_text("utf-8").splitlines()
             if line.startswith("| nine of")
         ]
-        labelled = read_collection(PUBLISHED).labelled
+        labeled = read_collection(PUBLISHED).labeled
         settings = [Setting(1, semantic=False), Setting(2, semantic=False)]
         figures = [
             f"{found.agreement.agreed} of {found.agreement.total}"
-            for found in calibrate(labelled, settings)
+            for found in calibrate(labeled, settings)
         ]
         assert [[cell.strip() for cell in row[1:]] for row in rows_of_page] == [figures]
 
@@ -269,15 +269,15 @@ class TestCalibration:
     def test_says_what_the_rule_that_decided_saw(
         self, tmp_path: Path, rounds: list[Mapping[str, Any]], rule: str, why: str
     ) -> None:
-        labelled(tmp_path / "a.json", "SHIP", *rounds)
-        (calibration,) = calibrate(read_collection(tmp_path).labelled, [K_1])
+        labeled(tmp_path / "a.json", "SHIP", *rounds)
+        (calibration,) = calibrate(read_collection(tmp_path).labeled, [K_1])
         (outcome,) = calibration.outcomes
         assert outcome.rule == rule
         assert outcome.why.startswith(why)
 
     def test_can_use_meanings(self, tmp_path: Path) -> None:
-        labelled(tmp_path / "a.json", "SHIP", NEW, {**NEW, "claims": ["an other text"]})
-        collection = read_collection(tmp_path).labelled
+        labeled(tmp_path / "a.json", "SHIP", NEW, {**NEW, "claims": ["an other text"]})
+        collection = read_collection(tmp_path).labeled
         words, meanings = calibrate(
             collection, [K_1, K_1_L2], lambda texts: [[1.0, 0.0] for _ in texts]
         )
@@ -300,7 +300,7 @@ class TestCollection:
         header = json.dumps({"type": "transcript_header", "_expected": SHIP}) + "\n"
         text = header + "\n" + round_line(1, "alpha") + round_line(2, "alpha")
         (tmp_path / ("a.jsonl" if named else "a.json")).write_text(text, "utf-8")
-        (found,) = read_collection(tmp_path).labelled
+        (found,) = read_collection(tmp_path).labeled
         assert found.label == Label(stop_recommendation="SHIP")
         assert len(found.transcript.rounds) == 2
 
@@ -344,7 +344,7 @@ class TestCommand:
         assert (run.status, run.err) == (0, "")
         assert run.out == (
             f"Calibration — {directory}\n"
-            "3 labelled, 0 without a label, 0 broken\n"
+            "3 labeled, 0 without a label, 0 broken\n"
             "\n"
             "SETTING       AGREE   SHARE  95 % INTERVAL   NOVELTY  READINESS\n"
             "k = 1, L0+L1  3 of 3  1.000  0.439 to 1.000  2 of 2   0 of 1\n"
@@ -422,7 +422,7 @@ class TestCommand:
         (directory / "notes.md").touch()
         run = calibration(directory, "--no-semantic")
         assert run.status == 1
-        assert "3 labelled, 1 without a label, 1 broken\n" in run.out
+        assert "3 labeled, 1 without a label, 1 broken\n" in run.out
         _, _, left = run.out.partition("\nNot counted\n")
         plain, torn, notes = left.splitlines()
         assert plain == "  plain.json: no label"
@@ -441,5 +441,5 @@ class TestCommand:
         (tmp_path / "set").mkdir()
         for name in names:
             write_json(tmp_path / "set" / name, document(NEW))
-        why = "no labelled transcript; a label is an object under _expected beside the rounds"
+        why = "no labeled transcript; a label is an object under _expected beside the rounds"
         assert one_line(calibration(tmp_path / "set")) == f"{tmp_path / 'set'}: {why}"

@@ -293,7 +293,7 @@ class TestTwoAgents:
 
 
 class TestConfidence:
-    def test_is_the_share_of_neighbouring_settings_that_agree(self) -> None:
+    def test_is_the_share_of_neighboring_settings_that_agree(self) -> None:
         found = confidence_in(MEETING, score_transcript(MEETING))
         settings = 3 * 3 * 3 * 3
         assert found["settings"] == settings

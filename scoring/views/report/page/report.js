@@ -114,7 +114,7 @@
     });
   }
 
-  // Charts. Their tables have the same numbers and the links for keyboards; colours are those of the page.
+  // Charts. Their tables have the same numbers and the links for keyboards; colors are those of the page.
   const [good, fair, bad, open, second, faint, ink] =
     ["good", "fair", "poor", "accent", "second", "faint", "ink"].map((name) => `var(--${name})`);
   const became = { landed: [good, "circle", "landed"], reverted: [bad, "cross", "reverted"],
@@ -126,10 +126,10 @@
     const all = make("p", undefined, "legend");
     all.setAttribute("aria-hidden", "true"); // the table beside it has the words
     states.filter((name) => names.has(name)).forEach((name) => {
-      const [colour, symbol, said] = became[name];
+      const [color, symbol, said] = became[name];
       const one = make("span", ` ${said}`);
       const mark = d3.create("svg").attr("width", 12).attr("height", 12).attr("viewBox", "-8 -8 16 16");
-      mark.append("path").attr("fill", colour).attr("d", d3.symbol(d3[`symbol${symbol[0].toUpperCase()}${symbol.slice(1)}`], 90));
+      mark.append("path").attr("fill", color).attr("d", d3.symbol(d3[`symbol${symbol[0].toUpperCase()}${symbol.slice(1)}`], 90));
       one.prepend(mark.node());
       all.append(one);
     });

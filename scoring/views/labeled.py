@@ -65,9 +65,9 @@ def label_rows(iteration: int, labels: Sequence[LabelRecord]) -> Iterator[PlainD
             "actor": label.actor,
             "role": label.role,
             "admin_override": label.overrides,
-            "correctness": edit.judgement.correctness,
-            "scope_judgement": edit.judgement.scope,
-            "hallucination": edit.judgement.hallucination,
+            "correctness": edit.judgment.correctness,
+            "scope_judgement": edit.judgment.scope,
+            "hallucination": edit.judgment.hallucination,
             "note": edit.note,
             "edits": len(label.history),
             "updated_at": label.updated_at,
@@ -87,10 +87,10 @@ def list_page(rows: Sequence[PlainData]) -> Page:
         if row["admin_override"]:
             role = f"{role}, overrides"
         person = (row["iteration"], row["actor"], role)
-        judgements = (row["correctness"], row["scope_judgement"], row["hallucination"])
+        judgments = (row["correctness"], row["scope_judgement"], row["hallucination"])
         updated = row["updated_at"][:16].replace("T", " ")
         note = cut(" ".join(row["note"].split()), _NOTE_WIDTH)
-        cells.append((*person, *judgements, row["edits"], updated, note))
+        cells.append((*person, *judgments, row["edits"], updated, note))
     yield Table(_COLUMNS, cells)
 
 
@@ -121,17 +121,17 @@ def candidates(
         before = [each for each in values[:position] if each is not None]
         after = [each for each in values[position + 1 :] if each is not None]
         nearest = [*before[-1:], *after[:1]]
-        neighbours = mean_or_none(nearest)
+        neighbors = mean_or_none(nearest)
         distance = 0.0
-        if value is not None and neighbours is not None:
-            distance = abs(value - neighbours)
+        if value is not None and neighbors is not None:
+            distance = abs(value - neighbors)
 
         rows = [row for row in score.breakdown if row.signal != HUMAN_LABEL]
         candidate = {
             "iteration": score.iteration,
             "task_id": task_id,
             "value": value,
-            "neighbours": neighbours,
+            "neighbours": neighbors,
             "coverage": coverage_of(rows).weight,
             "distance": distance,
         }
@@ -162,9 +162,9 @@ def next_page(waiting: Sequence[PlainData], total: int) -> Page:
     yield Line(f"{name}: most can be learned from its label.", "bold")
 
     score = f"Score {number(first['value'])} without labels"
-    neighbours = f"its neighbours {number(first['neighbours'])}"
+    neighbors = f"its neighbors {number(first['neighbours'])}"
     coverage = f"evidence for {first['coverage'] * 100:.1f} % of the weight"
-    yield f"{score}, {neighbours}; {coverage}."
+    yield f"{score}, {neighbors}; {coverage}."
 
     verb = "waits" if len(waiting) == 1 else "wait"
     waits = f"{len(waiting)} of {counted(total, 'iteration')} {verb}"

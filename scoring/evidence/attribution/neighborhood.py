@@ -61,7 +61,7 @@ class _Evidence(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Neighbourhood:
+class Neighborhood:
     """What decides whether work is for a repository.
 
     Attributes:
