@@ -262,15 +262,39 @@ class Landings:
             self._old_git = version
             return {}
 
-        trees = merged_trees(isolated, self._tip, shas)
-        self._unsure |= set(shas) - trees.keys()
+        tried = self._may_be_merged(shas)
+        trees = merged_trees(isolated, self._tip, tried)
+        self._unsure |= set(tried) - trees.keys()
         printed = self._repository.run("rev-parse", f"{self._tip}^{{tree}}")
         tree_of_tip = printed.decode().strip()
         landings = {}
-        for sha in shas:
+        for sha in tried:
             if trees.get(sha) == tree_of_tip:
                 landings[sha] = self._landing(sha, MERGE_TREE)
         return landings
+
+    def _may_be_merged(self, shas: Iterable[str]) -> list[str]:
+        """Return the commits that may be merged into the trunk without changing anything.
+
+        A merge changes any path that the commit changed since the merge base and the trunk did
+        not. Where there are several merge bases, git has to try.
+        """
+        bases = {sha: self._graph.merge_bases(sha) for sha in shas}
+        own_bases = set(chain.from_iterable(bases.values()))
+        self._ask_changes(CommitPair(self._tip, base) for base in own_bases)
+        changed_by_trunk = {}
+        for base in own_bases:
+            changed = self._changes.get(CommitPair(self._tip, base))
+            if changed is not None:
+                changed_by_trunk[base] = {change.path for change in changed}
+
+        possible = []
+        for sha, (base, *others) in bases.items():
+            changed = self._changes.get(CommitPair(sha, base), ())
+            own_paths = {change.path for change in changed}
+            if others or own_paths <= changed_by_trunk.get(base, own_paths):
+                possible.append(sha)
+        return possible
 
     def _by_later(
         self, sha: str, tips: Iterable[Tip], landed: LandingBySha

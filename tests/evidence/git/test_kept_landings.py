@@ -11,16 +11,18 @@ from scoring.evidence.git.authorship import AttributedHistory
 from scoring.evidence.git.facts import Landing
 
 OLD = "".join(f"line {n}\n" for n in range(20))
+WORDS = OLD.replace("line", "word")
 
 
 @pytest.fixture
 def repo(tmp_path: Path) -> Repo:
-    """A trunk, and a branch with one commit that it has not."""
+    """A trunk, and a branch with one commit that it has not, both with a change of one file."""
     repo = started(tmp_path / "repo")
-    repo.commit({"a.txt": OLD}, "older")
+    repo.commit({"a.txt": OLD, "work.txt": OLD}, "older")
     repo.branch("work")
-    repo.commit({"work.txt": OLD.replace("line", "word")}, "add the words")
+    repo.commit({"work.txt": WORDS}, "say words")
     repo.checkout("master")
+    repo.commit({"work.txt": f"first\n{OLD}"}, "begin with the first")
     return repo
 
 
@@ -48,7 +50,7 @@ def test_a_second_question_merges_nothing_and_has_the_same_answer(
 def test_what_changes_with_the_trunk_is_asked_again(repo: Repo, tmp_path: Path) -> None:
     sha = repo.git("rev-parse", "work").strip()
     ask(repo, tmp_path / "cache", sha)
-    landed = repo.commit({"work.txt": OLD.replace("line", "word")}, "add the words")
+    landed = repo.commit({"work.txt": WORDS}, "say words")
     landings, _ = ask(repo, tmp_path / "cache", sha)
     assert {landing.commit for landing in landings} == {landed}
 
@@ -58,8 +60,8 @@ def test_a_merge_is_not_tried_again_after_another_branch_moved(
 ) -> None:
     sha = repo.git("rev-parse", "work").strip()
     first, _ = ask(repo, tmp_path / "cache", sha)
-    repo.branch("other")
-    other = repo.commit({"other.txt": OLD}, "add others")
+    repo.branch("other", "master~1")
+    other = repo.commit({"work.txt": OLD.replace("line", "text")}, "say texts")
     repo.checkout("master")
 
     assert ask(repo, tmp_path / "cache", sha) == (first, False)
@@ -74,6 +76,17 @@ def test_a_commit_is_merged_once_for_two_questions(repo: Repo) -> None:
         history.landing(record(1, sha))
         history.landings([sha])
     assert sum("merge-tree" in command for command in doors.commands) == 1
+
+
+@pytest.mark.parametrize("path", ["a.txt", "new.txt"])
+def test_a_change_of_a_file_that_the_trunk_left_alone_is_not_merged(
+    repo: Repo, path: str
+) -> None:
+    repo.branch("other", "master~1")
+    other = repo.commit({path: WORDS, "work.txt": f"first\n{OLD}"}, "say words")
+    repo.checkout("master")
+    landings, merged = ask(repo, None, other)
+    assert ([landing.landed for landing in landings], merged) == ([False] * 2, False)
 
 
 def test_what_git_lacks_is_not_kept(repo: Repo, tmp_path: Path) -> None:
