@@ -40,17 +40,17 @@ class ParrotReader(EventReader):
     in_documents = True
 
     def entry(self, talk: _Talk) -> None:
-        self.in_session(talk.folder, talk.talk)
+        self.note_session(talk.folder, talk.talk)
         for number, squawk in enumerate(talk.squawks):
             name = f"{talk.talk} {number}"
-            if not self.event(timestamp_ns(squawk.at), name=name):
+            if not self.begin_event(timestamp_ns(squawk.at), name=name):
                 continue
             if squawk.tokens:
                 output, uncached, reads, writes = squawk.tokens
-                self.response(name, Tokens(output, uncached, reads, writes))
+                self.note_response(name, Tokens(output, uncached, reads, writes))
             if squawk.ran is not None:
-                self.command(name, squawk.ran, talk.folder)
-                self.result(name, squawk.failed, "")
+                self.note_command(name, squawk.ran, talk.folder)
+                self.note_result(name, squawk.failed, "")
 
 
 class Parrot(Harness):

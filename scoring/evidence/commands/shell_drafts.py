@@ -75,10 +75,13 @@ class CommandDraft:
             self.pieces = [words.pop()]
         self.words += words
 
-    def redirect(self, operator: str) -> str:
-        """Note a redirection, and return what begins a here-document, or "" for any other one.
+    def note_redirection(self, operator: str) -> str:
+        """Note a redirection.
 
         A number right before the operator is its descriptor.
+
+        Returns:
+            The operator and the delimiter of a here-document, or "" for any other redirection.
         """
         has_descriptor = len(self.pieces) == 1 and self.pieces[0].isdecimal()
         if has_descriptor and operator[0] != "&":
@@ -93,19 +96,17 @@ class CommandDraft:
             self.redirections.append(Redirection(operator, len(self.words)))
         return document
 
-    def command(self) -> ShellCommand:
-        """Return the command, with the files of redirections taken out of its words.
-
-        Call this once: the draft loses these words too.
-        """
+    def to_command(self) -> ShellCommand:
+        """Return the command. The files of redirections are not among its words."""
+        words = list(self.words)
         writes: list[str] = []
         output_file = ""
 
         for operator, word_index in reversed(self.redirections):
-            if word_index >= len(self.words):
+            if word_index >= len(words):
                 continue
 
-            target = self.words.pop(word_index)
+            target = words.pop(word_index)
             if ">" in operator and not target.startswith("/dev/"):
                 writes.append(target)
             to_output = _TO_STANDARD_OUTPUT.match(operator) and target not in _TERMINALS
@@ -113,7 +114,7 @@ class CommandDraft:
                 output_file = f">>{target}" if ">>" in operator else target
 
         return ShellCommand(
-            words=tuple(self.words),
+            words=tuple(words),
             writes=tuple(reversed(writes)),
             output_file=output_file,
             reads_input=any("<" in operator for operator, _ in self.redirections),

@@ -164,7 +164,7 @@ class ShellReader:
             self.draft.end_word()
             self._open_substitution(")", in_double_quotes=False)
         else:
-            document = self.draft.redirect(mark)
+            document = self.draft.note_redirection(mark)
             if document:
                 self.pending_documents.append(document)
         return position
@@ -315,7 +315,7 @@ class ShellReader:
         if not draft.words:
             return
 
-        command = self._strip(draft.command())
+        command = self._strip(draft.to_command())
         program = base_name(command.words[0]) if command.words else ""
 
         if program in _TEXT_RUNNERS:

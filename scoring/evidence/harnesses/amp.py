@@ -44,7 +44,7 @@ class AmpReader(ToolReader):
         self.version = line.get("v")
         tree = next(iter(items_in(line, "env.initial.trees")), None)
         folder = _path_of(text_in(tree, "uri"))
-        self.in_session(folder, text_in(line, "id"), text_in(line, "mainThreadID"))
+        self.note_session(folder, text_in(line, "id"), text_in(line, "mainThreadID"))
         self.where = self.where._replace(remote=text_in(tree, "repository.url"))
 
         tool_ends = _ends_of_tools(items_in(line, "meta.traces"))
@@ -53,7 +53,7 @@ class AmpReader(ToolReader):
         first = len(self.messages) + 1
         for message in self.numbered(items_in(line, "messages")):
             if message.get("role") not in _ROLES:
-                self.unknown(message.get("role"))
+                self.skip_unknown(message.get("role"))
                 continue
 
             name = message.get("messageId", len(self.messages) - first)
@@ -63,7 +63,7 @@ class AmpReader(ToolReader):
                 stated = tool_ends.get(name)
             time = max(filter(None, (time, stated)), default=None)
             self.where = self.where._replace(model=text_in(message, "usage.model"))
-            if not self.event(time, self.where.session, name):
+            if not self.begin_event(time, self.where.session, name):
                 continue
 
             content = items_in(message, "content")
@@ -75,7 +75,7 @@ class AmpReader(ToolReader):
             for part in parts_in(content, "tool_result"):
                 self._take_result(part)
             if text:
-                self.prompt(text)
+                self.note_prompt(text)
 
     def _take_response(self, message: PlainData, content: list[Any], text: str) -> None:
         """Take a response of the model. One that has no tokens, words or calls is not counted."""
@@ -85,14 +85,14 @@ class AmpReader(ToolReader):
             if self.where.model.startswith(_STATE_ALL_INPUT_AS_WRITTEN):
                 uncached = (tokens.uncached or 0) + tokens.writes
                 tokens = tokens._replace(uncached=uncached, writes=0)
-            self.response("", tokens)
+            self.note_response("", tokens)
         elif text or calls:
-            self.response()
+            self.note_response()
 
-        self.said(text)
-        self.note_calls(calls)
+        self.note_agent_text(text)
+        self.note_tool_calls(calls)
         if member(message, "state.type") == "cancelled":
-            self.interrupted()
+            self.note_interruption()
 
     def _take_result(self, part: PlainData) -> None:
         """Take the result of a call. It is not stated whether a canceled call failed."""
@@ -101,13 +101,13 @@ class AmpReader(ToolReader):
         status = member(run, "status")
 
         if status == "rejected-by-user":
-            self.refused(call, text_in(run, "reason"))
+            self.note_refusal(call, text_in(run, "reason"))
         elif status in ("done", "error"):
             failed = status == "error" or failure_in(run, "result.exitCode") is True
             output = text_in(run, "result.output", "result", "error.message")
-            self.result(call, failed, output)
+            self.note_result(call, failed, output)
         elif status == "cancelled":
-            self.result(call, None, "")
+            self.note_result(call, None, "")
 
 
 def _path_of(uri: str) -> str:

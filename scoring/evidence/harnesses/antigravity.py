@@ -74,8 +74,8 @@ class AntigravityReader(ToolReader):
         measured = (member(self.shown, "responses") or {}).get(str(index))
         session = text_in(self.shown, "session")
         model = text_in(measured, "model")
-        self.in_session(text_in(self.shown, "folder"), session, model=model)
-        if not self.event(
+        self.note_session(text_in(self.shown, "folder"), session, model=model)
+        if not self.begin_event(
             time_in(line, "created_at"), session or json.dumps(line), index
         ):
             return
@@ -85,15 +85,15 @@ class AntigravityReader(ToolReader):
         if source == "USER_EXPLICIT":
             text = text_in(line, "content")
             typed = _TYPED.search(text)
-            self.prompt(typed[1].strip() if typed else text)
+            self.note_prompt(typed[1].strip() if typed else text)
         elif kind == "PLANNER_RESPONSE":
             self._take_response(line, index, measured)
         elif kind == "CHECKPOINT":
-            self.compacted()
+            self.note_compaction()
         elif source == "MODEL":
             self._take_result(line)
         elif source != "SYSTEM":
-            self.unknown(source)
+            self.skip_unknown(source)
 
     def _take_response(self, line: PlainData, index: object, measured: Any) -> None:
         """Take a response of the model.
@@ -105,8 +105,8 @@ class AntigravityReader(ToolReader):
             index: the number of the step.
             measured: what the database states of the response; None: nothing.
         """
-        self.response(f"step {index}", _tokens_of(line, measured))
-        self.said(text_in(line, "content"))
+        self.note_response(f"step {index}", _tokens_of(line, measured))
+        self.note_agent_text(text_in(line, "content"))
 
         self._waiting.clear()
         for number, call in enumerate(items_in(line, "tool_calls")):
@@ -123,7 +123,7 @@ class AntigravityReader(ToolReader):
                 asked = asked | {"edits": [asked, *chain(*replacements)]}
                 if asked.get("IsArtifact") is True:
                     tool = ""
-            self.note_call(opened.id, tool, asked)
+            self.note_tool_call(opened.id, tool, asked)
 
     def _take_result(self, line: PlainData) -> None:
         """Take the result of the first call that waits for one.
@@ -137,15 +137,15 @@ class AntigravityReader(ToolReader):
         status = line.get("status")
 
         if status == "ERROR" and _REFUSED in text:
-            self.refused(call.id)
+            self.note_refusal(call.id)
         elif status == "ERROR":
-            self.result(call.id, True, text)
+            self.note_result(call.id, True, text)
         elif status == "DONE":
             failed: bool | None = False
             if call.tool in self.tools.shells:
                 failed = _command_failed(line, text)
             printed = _OUTPUT.split(text, 1)[-1]
-            self.result(call.id, failed, _INDENTATION.sub("", printed))
+            self.note_result(call.id, failed, _INDENTATION.sub("", printed))
 
 
 def _command_failed(line: PlainData, text: str) -> bool | None:

@@ -88,42 +88,44 @@ class AtifReader(ToolReader):
             model = text_in(step, "model_name") or text_in(
                 trajectory, "agent.model_name"
             )
-            self.in_session("", session, model=model, agent=is_agent)
+            self.note_session("", session, model=model, agent=is_agent)
             if step.get("source") not in _SOURCES:
-                self.unknown(step.get("source"))
+                self.skip_unknown(step.get("source"))
                 continue
 
             of = text_in(trajectory, "session_id")
-            if self.event(time, session, of, step.get("step_id"), step.get("message")):
+            if self.begin_event(
+                time, session, of, step.get("step_id"), step.get("message")
+            ):
                 states_tokens = self._take_step(step) or states_tokens
 
         if self.next_event and self.opens and not states_tokens:
-            self.totals(0, _TOTALS.of(trajectory))
+            self.note_totals(0, _TOTALS.of(trajectory))
 
     def _take_step(self, step: PlainData) -> bool:
         """Take a step, and return whether it is a response that states its tokens."""
         text = text_in(step, "message")
         if member(step, "extra.context_management.type") == "compaction":
-            self.compacted()
+            self.note_compaction()
 
         if step["source"] == "user":
-            self.prompt(text)
+            self.note_prompt(text)
         if step["source"] != "agent":
             return False
 
         tokens = Tokens()
         if step.get("llm_call_count") != 0:
             tokens = _TOKENS.of(step)
-            self.response("", tokens)
-        self.said(text)
+            self.note_response("", tokens)
+        self.note_agent_text(text)
         calls = items_in(step, "tool_calls")
-        self.note_calls(calls, ("tool_call_id", "function_name", "arguments"))
+        self.note_tool_calls(calls, ("tool_call_id", "function_name", "arguments"))
         for position, result in enumerate(items_in(step, "observation.results")):
             call_id = member(result, "source_call_id")
             # then it is that of the call there
             if not call_id and position < len(calls):
                 call_id = member(calls[position], "tool_call_id")
-            self.result(call_id, None, text_in(result, "content"))
+            self.note_result(call_id, None, text_in(result, "content"))
         return tokens.are_stated
 
 

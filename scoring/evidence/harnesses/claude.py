@@ -137,14 +137,14 @@ class ClaudeReader(ToolReader):
         self.begin(span, self.place, time, self._key_of(line))
         if line.type == "system":
             if line.subtype == _COMPACTION:
-                self.compacted()
+                self.note_compaction()
         elif line.type == "attachment":
             kind = (
                 member(line.attachment, "type"),
                 member(line.attachment, "commandMode"),
             )
             if kind == _QUEUED_PROMPT and not line.isSidechain:
-                self.note_prompt(text_in(line.attachment, "prompt"))
+                self.note_prompt_text(text_in(line.attachment, "prompt"))
         elif line.type in ("assistant", "user") and line.message:
             self._take_message(line, message)
         return False
@@ -159,7 +159,7 @@ class ClaudeReader(ToolReader):
         """Take what the agent says, or what is written as the user's."""
         is_by_agent = line.type == "assistant"
         if is_by_agent:
-            self.responds(message.id)
+            self.note_agent_line(message.id)
         elif isinstance(message.content, str):
             self._take_user_text(line, message.content)
 
@@ -171,25 +171,25 @@ class ClaudeReader(ToolReader):
             elif item.type == "tool_result":
                 if len(items) == 1:  # what is beside the message is about one call
                     diff = partial(diff_of, line.toolUseResult)
-                    self.changed(item.tool_use_id, diff)
+                    self.note_diff_lines(item.tool_use_id, diff)
                 self._take_result(item)
             elif item.type == "text" and not is_by_agent:
                 self._take_user_text(line, text_in(item.text))
             elif item.type == "text" and not line.isSidechain:
-                self.said(text_in(item.text))
+                self.note_agent_text(text_in(item.text))
 
     def _take_user_text(self, line: ClaudeLine, text: str) -> None:
         """Take a text that is written as the user's.
 
         The harness and a parent agent write such texts too.
         """
-        self.asked()
+        self.note_user_text()
         if text.startswith(INTERRUPTED):
-            self.interrupted()
+            self.note_interruption()
         elif not (
             line.isSidechain or line.isMeta is True or line.isCompactSummary is True
         ):
-            self.note_prompt(text)
+            self.note_prompt_text(text)
 
     def _note_response(self, line: ClaudeLine, message: ClaudeMessage) -> None:
         """Note a response, if the message states tokens.
@@ -216,13 +216,13 @@ class ClaudeReader(ToolReader):
         if item.name != "Read":
             if item.name in self.tools.shells or item.name in self.tools.edits:
                 given = {name: member(given, name) for name in _ARGUMENTS}
-            self.note_call(item.id, item.name, given)
+            self.note_tool_call(item.id, item.name, given)
             return
 
         file = text_in(given, "file_path")
         if file and item.id:
             self._files_of_reads[item.id] = path_in(self.folder, file)
-        self.call(item.id, shows=LOOP_STATE if reads_loop_state(file) else 0)
+        self.note_call(item.id, shows=LOOP_STATE if reads_loop_state(file) else 0)
 
     def _take_result(self, item: ClaudeItem) -> None:
         """Take the result of a call, which may be that the user or a rule refused it."""
@@ -231,7 +231,7 @@ class ClaudeReader(ToolReader):
         if failed and text.startswith(REFUSED):
             reason = "".join(REASON.split(text, 1)[1:])
             if reason or not text.startswith(DENIED):
-                self.refused(item.tool_use_id, reason)
+                self.note_refusal(item.tool_use_id, reason)
             else:  # a rule refused it to a sub-agent
                 self.refused_calls.add(key_of(item.tool_use_id or ""))
             return
@@ -241,14 +241,14 @@ class ClaudeReader(ToolReader):
             self.files.showed(path, lambda: text)
 
         ended = None if still_runs(text) else failed
-        self.note_result(item.tool_use_id, ended, text)
+        self.note_end(item.tool_use_id, ended, text)
         self.count_result(item.tool_use_id, failed)
 
     def id_of(self, call: object) -> str:
         """Return the id of a call as it is written, even if a secret in it is hidden, or ""."""
         return text_in(call)
 
-    def counts(self, event: Call | CallResult) -> bool:
+    def is_counted(self, event: Call | CallResult) -> bool:
         """Return whether an event counts: a result always, a call unless the user refused it.
 
         Where the user refused a call without an id, no call without an id counts.

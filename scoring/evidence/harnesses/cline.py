@@ -56,7 +56,7 @@ class ClineReader(ToolReader):
         about = member(self.shown, "about")
         folder = text_in(about, "cwd", "workspace_root")
         session = text_in(line, "sessionId") or text_in(self.shown, "name")
-        self.in_session(folder, session, text_in(self.shown, "parent"))
+        self.note_session(folder, session, text_in(self.shown, "parent"))
 
         for message in self.numbered(items_in(line, "messages")):
             model = text_in(message, "modelInfo.id").rpartition("/")[2]
@@ -73,20 +73,20 @@ class ClineReader(ToolReader):
             else [{"type": "text", "text": content}]
         )
         if role not in ("user", "assistant"):
-            self.unknown(role)
+            self.skip_unknown(role)
             return
 
         # A fork has the messages of its parent, some under new ids, with the same times and calls.
         answered = [text_in(part, "tool_use_id") for part in parts]
         time = milliseconds(message, "ts")
-        if not self.event(time, role, message.get("ts"), *answered):
+        if not self.begin_event(time, role, message.get("ts"), *answered):
             return
         if role == "user":
             self._take_user_message(message, parts)
             return
 
-        self.response(f"at {message.get('ts')}", _TOKENS.of(message))
-        self.said(text_in(parts_in(parts, "text")))
+        self.note_response(f"at {message.get('ts')}", _TOKENS.of(message))
+        self.note_agent_text(text_in(parts_in(parts, "text")))
         for part in parts_in(parts, "tool_use"):
             self._take_call(part.get("id"), text_in(part, "name"), part.get("input"))
 
@@ -101,10 +101,10 @@ class ClineReader(ToolReader):
                 text_in(item, "", "command") for item in items_in(asked, "commands")
             ]
             self.shell_calls.add(text_in(call))
-            self.command(call, commands[0] if commands else "", self.folder)
+            self.note_command(call, commands[0] if commands else "", self.folder)
             for number, command in enumerate(commands[1:], 1):
                 opened = self.open_call(f"{text_in(call)} {number}")
-                self.note_commands(opened, command, self.folder)
+                self.note_commands_of_call(opened, command, self.folder)
             return
 
         if (
@@ -114,7 +114,7 @@ class ClineReader(ToolReader):
             and asked.get("insert_line") is None
         ):  # it writes a whole file
             asked = {"path": asked.get("path"), "content": asked.get("new_text")}
-        self.note_call(call, tool, asked)
+        self.note_tool_call(call, tool, asked)
 
     def _take_user_message(self, message: PlainData, parts: list[Any]) -> None:
         """Take results of calls, a prompt of a person, or a summary."""
@@ -124,10 +124,10 @@ class ClineReader(ToolReader):
 
         text = text_in([part for part in parts if part not in results]).strip()
         if member(message, "metadata.kind") == "compaction":
-            self.compacted()
+            self.note_compaction()
         elif text:
             typed = _TYPED.search(text)
-            self.prompt(typed[1].strip() if typed else text)
+            self.note_prompt(typed[1].strip() if typed else text)
 
     def _take_result(self, part: PlainData) -> None:
         """Take the result of a call: an object for each thing that it did, or one object as text.
@@ -142,21 +142,21 @@ class ClineReader(ToolReader):
 
         is_error = part.get("is_error") is True
         if is_error and any(words in text for words in _REFUSED):
-            self.refused(call)
+            self.note_refusal(call)
             return
 
         done = [item for item in items_in(content) if isinstance(item, dict)]
         failures = [item.get("success") is False for item in done]
         printed = (_printed(done[0]) if done else "") or text
         if text_in(call) not in self.shell_calls:
-            self.result(call, is_error or any(failures), printed)
+            self.note_result(call, is_error or any(failures), printed)
             return
 
         # Each command has a result.
-        self.result(call, is_error or failures[:1] == [True], printed)
+        self.note_result(call, is_error or failures[:1] == [True], printed)
         for number in range(1, len(done)):
             output = _printed(done[number])
-            self.note_result(f"{text_in(call)} {number}", failures[number], output)
+            self.note_end(f"{text_in(call)} {number}", failures[number], output)
 
 
 def _printed(result: PlainData) -> str:

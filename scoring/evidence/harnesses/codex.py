@@ -116,7 +116,7 @@ class CodexReader(CodexCalls):
         key = key_of_line(self.written)
         self._is_line_added = self.begin(len(self.spans) - 1, self.place, time, key)
         if line.type == "compacted":
-            self.compacted()
+            self.note_compaction()
         if self.place == 0:
             self.opens = line.type == "session_meta"
             self._goes_on_from_file = not self.opens
@@ -151,16 +151,16 @@ class CodexReader(CodexCalls):
             self._take_service(member(payload.thread_settings, "service_tier"))
         elif kind == "message":
             if payload.role == "assistant":
-                self.said(text_in(payload.content))
+                self.note_agent_text(text_in(payload.content))
             elif payload.role == "user":
-                self.asked()
+                self.note_user_text()
         elif kind == "user_message" and not self._is_started_by_agent:
             self._has_prompt_events = True
-            self.note_prompt(only_text(payload.message))
+            self.note_prompt_text(only_text(payload.message))
         elif kind == "reasoning":
-            self.responds(None)
+            self.note_agent_line(None)
         elif kind == "turn_aborted" and payload.reason == "interrupted":
-            self.interrupted()
+            self.note_interruption()
 
     def _take_context(self, time: int, line: CodexLine, payload: CodexPayload) -> None:
         """Begin a span with this line, which introduces a session or begins a turn.
@@ -250,7 +250,7 @@ class CodexReader(CodexCalls):
         if kind == "UserMessage":
             if not self._is_started_by_agent and not self._has_prompt_events:
                 texts = [text_in(part, "text") for part in items_in(item, "content")]
-                self.note_prompt("".join(texts))
+                self.note_prompt_text("".join(texts))
         elif kind == "CommandExecution":
             printed = text_in(item, "aggregated_output")
             self.end_process(call, member(item, "exit_code"), printed)
@@ -259,7 +259,7 @@ class CodexReader(CodexCalls):
                 failed = status == "failed"
                 self.count_result(call, failed)
                 if failed and kind == "FileChange":
-                    self.note_result(call, True, "")
+                    self.note_end(call, True, "")
 
     def events(self) -> TranscriptEvents:
         """Return the events that were read, with responses made of the counts of tokens."""

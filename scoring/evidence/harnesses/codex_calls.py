@@ -99,14 +99,14 @@ class CodexCalls(EventReader):
 
         self.called.add(call)
         if tool == "apply_patch":
-            self.patch(call, text_in(given, "input"))
+            self.note_patch(call, text_in(given, "input"))
         elif argument:
             folder = text_in(given, "workdir", "working_directory") or self.folder
             script = script_of(member(given, argument))
             patch = script if "apply_patch" in script else ""
-            self.command(call, script, folder, patch)
+            self.note_command(call, script, folder, patch)
         else:
-            self.call(call, agent=tool == "spawn_agent")
+            self.note_call(call, agent=tool == "spawn_agent")
 
     def _continue(self, call: str | None, running: str) -> None:
         """Note that a call asks for more output of what an earlier call started.
@@ -126,18 +126,18 @@ class CodexCalls(EventReader):
         text = only_text(payload.input)
         self.called.add(call)
         if payload.name == "apply_patch":
-            self.patch(call, text)
+            self.note_patch(call, text)
         elif payload.name == "exec":
             self._take_program(call, text)
         else:
-            self.call(call)
+            self.note_call(call)
 
     def _take_program(self, call: str | None, program: str) -> None:
         """Take a call of ``exec``, a program that may run commands and apply patches."""
         commands = _commands_in(program)
         patch = program if "\n*** " in program else program.replace("\\n", "\n")
         opened = self.open_call(call)
-        self.note_commands(opened, "\n".join(commands), self.folder, patch)
+        self.note_commands_of_call(opened, "\n".join(commands), self.folder, patch)
         self._programs[call] = len(commands)
         if _runs_commands(program):
             self.count_call(opened, command_flags(program))
@@ -158,7 +158,7 @@ class CodexCalls(EventReader):
         call = payload.call_id
         starting_call = self._continued.get(call or "", call)
         if was_refused(payload):
-            self.refused(call)
+            self.note_refusal(call)
             return
 
         if call in self._programs or starting_call in self._programs:
@@ -172,14 +172,14 @@ class CodexCalls(EventReader):
             return
 
         if starting_call != call:
-            self.note_result(call, failed, "")
+            self.note_end(call, failed, "")
         output = output_of(payload)
         running = _what_runs(output.header) if failed is None else ""
         if running:
             self._goes_on(running, starting_call, output.printed)
         else:
             earlier_output = self._printed.pop(starting_call or "", "")
-            self.note_result(starting_call, failed, earlier_output + output.printed)
+            self.note_end(starting_call, failed, earlier_output + output.printed)
 
     def _take_program_result(
         self, payload: CodexPayload, call: str | None, failed: bool | None
@@ -198,7 +198,7 @@ class CodexCalls(EventReader):
             running = running or f"process {output.process}"
 
         if payload.call_id != call:
-            self.note_result(payload.call_id, failed, "")
+            self.note_end(payload.call_id, failed, "")
             if payload.call_id in self._programs:
                 self.count_result(payload.call_id, failed=failed is True)
         if running:
@@ -214,7 +214,7 @@ class CodexCalls(EventReader):
         if failed is not None:
             self.count_result(call, failed or ended is True)
         earlier_output = self._printed.pop(call or "", "")
-        self.note_result(call, ended, earlier_output + output.printed)
+        self.note_end(call, ended, earlier_output + output.printed)
 
     def _goes_on(self, running: str, call: str | None, printed: str) -> None:
         """Note that what a call started still runs.
@@ -226,7 +226,7 @@ class CodexCalls(EventReader):
         """
         self._running[running] = call or ""
         self._printed[call or ""] = self._printed.get(call or "", "") + printed
-        self.printed(call, printed)
+        self.note_printed(call, printed)
 
     def end_process(self, call: str | None, exit_code: object, printed: str) -> None:
         """Note how a command ended that still ran when the result of its call came.
@@ -239,8 +239,8 @@ class CodexCalls(EventReader):
             return
 
         self.count_result(call, failed)
-        if not self.commits(call):
-            self.note_result(call, failed, printed)
+        if not self.makes_commits(call):
+            self.note_end(call, failed, printed)
 
 
 def _what_runs(header: str) -> str:

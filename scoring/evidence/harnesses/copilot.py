@@ -117,7 +117,7 @@ class CopilotReader(ToolReader):
         if kind in _WITHOUT_INTEREST or not isinstance(data, dict):
             return
 
-        if self.event(time, name=line.get("id")):
+        if self.begin_event(time, name=line.get("id")):
             self._take(kind, data, time or 0)
 
     def _take(self, kind: str, data: PlainData, time: int) -> None:
@@ -126,14 +126,14 @@ class CopilotReader(ToolReader):
         if kind == "user.message":
             text = text_in(data, "content")
             if text_in(data, "source").startswith("skill-") or text.startswith(_SKILL):
-                self.asked()
+                self.note_user_text()
             else:
-                self.prompt(text)
+                self.note_prompt(text)
         elif kind == "assistant.message":
             output = count_in(data, "outputTokens")
-            self.response(text_in(data, "messageId"), Tokens(output))
+            self.note_response(text_in(data, "messageId"), Tokens(output))
             self._part_outputs[self.where.model] += output or 0
-            self.said(text_in(data, "content"))
+            self.note_agent_text(text_in(data, "content"))
         elif kind == "tool.execution_start":
             self._take_call(call, data)
         elif kind == "tool.execution_complete":
@@ -147,13 +147,13 @@ class CopilotReader(ToolReader):
                 self._end_command(str(member(data, "kind.shellId")), "", failed)
         elif kind == "abort":
             if data.get("reason") == "user_initiated":
-                self.interrupted()
+                self.note_interruption()
         elif kind == "session.compaction_complete":
-            self.compacted()
+            self.note_compaction()
         elif kind == "session.shutdown":
             self._take_end(data.get("modelMetrics"), time)
         elif kind not in (*_SESSION_HEADS, "session.model_change"):
-            self.unknown(kind)
+            self.skip_unknown(kind)
 
     def _take_call(self, call: str, data: PlainData) -> None:
         """Note a call. The result of a call that shows a shell is read like that of a command."""
@@ -162,7 +162,7 @@ class CopilotReader(ToolReader):
         if isinstance(arguments, str) and tool not in self.tools.patches:
             arguments = json_in(arguments)
 
-        self.note_call(call, tool, arguments)
+        self.note_tool_call(call, tool, arguments)
         if tool in _SHOW_SHELLS:
             self.shell_calls.add(call)
 
@@ -177,7 +177,7 @@ class CopilotReader(ToolReader):
         text = text_in(data, "result.content", "result.text_result_for_llm")
         failed = data.get("success") is not True
         if call not in self.shell_calls:
-            self.result(call, failed, text or error)
+            self.note_result(call, failed, text or error)
             return
 
         # That the call succeeded says nothing about its command, which may still run.
@@ -199,7 +199,7 @@ class CopilotReader(ToolReader):
             self._end_command(ended["shell"], text, command_failed)
         else:
             failed = failed or command_failed
-        self.result(call, failed, text or error)
+        self.note_result(call, failed, text or error)
 
     def _end_command(self, shell: str, text: str, failed: bool) -> None:
         """Note how a command ended that still ran when the result of its call came.
@@ -211,13 +211,13 @@ class CopilotReader(ToolReader):
         """
         if shell in self._running:
             command = self._running.pop(shell)
-            self.result(command.call, failed, command.printed + text)
+            self.note_result(command.call, failed, command.printed + text)
 
     def _refuse(self, call: str, reason: str) -> None:
         """Note that the user refused a call, unless that is noted already."""
         if call not in self._refused_calls:
             self._refused_calls.add(call)
-            self.refused(call, reason)
+            self.note_refusal(call, reason)
 
     def _take_end(self, metrics: object, time: int) -> None:
         """Note the tokens that an end of the session states. Then a new part begins.
@@ -231,12 +231,12 @@ class CopilotReader(ToolReader):
             self._name_models(tokens)
             for model, measured in tokens.items():
                 self.where = self._session._replace(model=model)
-                self.event(time, self.where.session, self.place, model)
+                self.begin_event(time, self.where.session, self.place, model)
                 if model in self._part_outputs:
-                    self.totals(self._part_begins_at, measured)
+                    self.note_totals(self._part_begins_at, measured)
                 # of helpers, which write no responses
                 elif measured.output or measured.uncached:
-                    self.response("", measured)
+                    self.note_response("", measured)
 
         self._part_begins_at = self.place + 1
         self._part_outputs.clear()

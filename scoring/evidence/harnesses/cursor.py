@@ -63,7 +63,7 @@ class CursorReader(ToolReader):
     def entry(self, line: PlainData) -> None:
         """Take a line, or let it wait as long as no prompt has stated a time."""
         if line.get("role") not in _ROLES and line.get("type") != "turn_ended":
-            self.unknown(line.get("type", line.get("role")))
+            self.skip_unknown(line.get("type", line.get("role")))
             return
 
         text = json.dumps(line)
@@ -83,7 +83,7 @@ class CursorReader(ToolReader):
         folder = text_in(self.shown, "project")
         if folder:
             folder = SPELLED_FOLDER + folder
-        self.in_session(
+        self.note_session(
             folder, text_in(self.shown, "session"), text_in(self.shown, "parent")
         )
 
@@ -91,7 +91,7 @@ class CursorReader(ToolReader):
             self.place = number
             # Copies of a transcript, as in checkpoints, begin with the same line and have the
             # same lines at the same numbers.
-            if self.event(self._time, self._key_of_first_line, number, text):
+            if self.begin_event(self._time, self._key_of_first_line, number, text):
                 self._take(line)
         self._waiting = []
 
@@ -101,15 +101,15 @@ class CursorReader(ToolReader):
         if line.get("role") == "user":
             typed = _TYPED.search(text)
             if typed:
-                self.prompt(typed[1].strip())
+                self.note_prompt(typed[1].strip())
             else:
-                self.asked()
+                self.note_user_text()
         elif line.get("role") == "assistant":
-            self.response()
-            self.said(text.replace(_HIDDEN_THOUGHTS, ""))
-            self.note_calls(parts_in(member(line, "message.content"), "tool_use"))
+            self.note_response()
+            self.note_agent_text(text.replace(_HIDDEN_THOUGHTS, ""))
+            self.note_tool_calls(parts_in(member(line, "message.content"), "tool_use"))
         elif line.get("status") == "aborted":
-            self.interrupted()
+            self.note_interruption()
 
 
 def _time_in(text: str) -> int | None:

@@ -52,25 +52,27 @@ class DroidReader(ToolReader):
         kind = line.get("type")
         if kind == "session_start":
             self.version = line.get("version")
-            self.in_session(
+            self.note_session(
                 text_in(line, "cwd"),
                 text_in(line, "id"),
                 text_in(line, "callingSessionId"),
                 text_in(self.shown, "settings.model"),
             )
         elif kind in ("message", "compaction_state"):
-            if not self.event(time_in(line, "timestamp"), name=line.get("id")):
+            if not self.begin_event(time_in(line, "timestamp"), name=line.get("id")):
                 return
             if kind == "compaction_state":
-                self.compacted()
+                self.note_compaction()
             elif member(line, "message.role") == "assistant":
-                self.response(text_in(line, "id"))
-                self.said(text_in(line, "message.content"))
-                self.note_calls(parts_in(member(line, "message.content"), "tool_use"))
+                self.note_response(text_in(line, "id"))
+                self.note_agent_text(text_in(line, "message.content"))
+                self.note_tool_calls(
+                    parts_in(member(line, "message.content"), "tool_use")
+                )
             else:
                 self._take_user_message(line)
         elif kind not in _STATE_LINES:
-            self.unknown(kind)
+            self.skip_unknown(kind)
 
     def _take_user_message(self, line: PlainData) -> None:
         """Take results of calls, and a prompt without what the harness adds to it."""
@@ -89,9 +91,9 @@ class DroidReader(ToolReader):
         if not texts:
             return
         if "user_only" in (line.get("visibility"), member(line, "message.visibility")):
-            self.asked()
+            self.note_user_text()
         else:
-            self.prompt("\n".join(texts))
+            self.note_prompt("\n".join(texts))
 
     def _take_result(self, part: PlainData) -> None:
         """Note how a call ended.
@@ -111,13 +113,13 @@ class DroidReader(ToolReader):
                 failed = is_failure(exit_code[1])
         if text.startswith("{") and member(json_in(text), "success") is False:
             failed = True
-        self.result(call, failed, text)
+        self.note_result(call, failed, text)
 
     def finish(self) -> None:
         """Note the tokens that the settings state, as totals of all responses, if there are any."""
         tokens = _TOKENS.of(member(self.shown, "settings.tokenUsage"))
         if self.noted[Response] and any(tokens):
-            self.totals(0, tokens)
+            self.note_totals(0, tokens)
 
 
 class Droid(Harness):

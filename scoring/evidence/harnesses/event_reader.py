@@ -43,8 +43,8 @@ _NO_TOKENS = Tokens()
 class EventReader(JsonReader, Observations):
     """Reads JSON objects, of which :meth:`entry` says what happened.
 
-    A reader sets :attr:`where` to what holds from now on, begins each event with :meth:`event`,
-    and says what is in it with the other methods.
+    A reader sets :attr:`where` to what holds from now on, begins each event with
+    :meth:`begin_event`, and notes what is in it with the methods ``note_…``.
 
     Attributes:
         in_documents: whether one line may hold several events. Events then have the numbers 0, 1,
@@ -90,7 +90,7 @@ class EventReader(JsonReader, Observations):
             return ""
         return self.where.cwd
 
-    def in_session(
+    def note_session(
         self,
         cwd: str,
         session: str,
@@ -110,7 +110,9 @@ class EventReader(JsonReader, Observations):
         is_agent = agent or parent != ""
         self.where = LineSpan(cwd, session, parent=parent, model=model, agent=is_agent)
 
-    def event(self, time: int | None, *identity: object, name: object = "") -> bool:
+    def begin_event(
+        self, time: int | None, *identity: object, name: object = ""
+    ) -> bool:
         """Begin an event. Copies of an event have one key, made of its id or its identity.
 
         Args:
@@ -173,7 +175,7 @@ class EventReader(JsonReader, Observations):
             else:
                 self.skip(OTHER_TYPE)
 
-    def unknown(self, kind: object) -> None:
+    def skip_unknown(self, kind: object) -> None:
         """Skip a line, or a part of one, of a kind that this reader does not know."""
         reason = f"{UNKNOWN_KIND}{_plain(kind)}"
         if self.version:
@@ -182,16 +184,16 @@ class EventReader(JsonReader, Observations):
             reason = f"{UNKNOWN_KIND}others"
         self.skip(reason)
 
-    def prompt(self, text: str) -> None:
-        """Note a prompt of a person. In a sub-agent it is only noted as :meth:`asked`.
+    def note_prompt(self, text: str) -> None:
+        """Note a prompt of a person. In a sub-agent it is only noted as :meth:`note_user_text`.
 
-        For what the harness writes in the name of a person, call ``asked`` in place of this.
+        For what the harness writes in the name of a person, call ``note_user_text`` instead.
         """
-        self.asked()
+        self.note_user_text()
         if not self.where.agent:
-            self.note_prompt(text)
+            self.note_prompt_text(text)
 
-    def response(self, name: str = "", tokens: Tokens = _NO_TOKENS) -> None:
+    def note_response(self, name: str = "", tokens: Tokens = _NO_TOKENS) -> None:
         """Note a response of a model.
 
         Args:
@@ -200,7 +202,7 @@ class EventReader(JsonReader, Observations):
                 output alone does. Where nothing was written to the cache, it is not known how
                 much was.
         """
-        self.responds(name or f"at {self.at.line}")
+        self.note_agent_line(name or f"at {self.at.line}")
         stated = TokensStated.ALL
         if tokens.output is None:
             stated = TokensStated.NOTHING
@@ -219,7 +221,7 @@ class EventReader(JsonReader, Observations):
         )
         self.noted[Response].append(response)
 
-    def totals(self, since: int, tokens: Tokens) -> None:
+    def note_totals(self, since: int, tokens: Tokens) -> None:
         """Note the tokens of several responses together, of those that do not state their own.
 
         The totals cover the events from ``since`` to the one that was begun last. Both count.
@@ -233,9 +235,9 @@ class EventReader(JsonReader, Observations):
             totals = StatedTotals(*self.at, since, tokens.used)
             self.noted[StatedTotals].append(totals)
 
-    def patch(self, call: object, patch: str) -> None:
+    def note_patch(self, call: object, patch: str) -> None:
         """Note a call of a tool that applies a patch, in the form of ``apply_patch``."""
-        self.edit(call, paths_patched(patch), self.folder, lines_patched(patch))
+        self.note_edit(call, paths_patched(patch), self.folder, lines_patched(patch))
 
     def finish(self) -> None:
         """Note what a subclass knows only after the last line. :meth:`events` calls it."""

@@ -81,7 +81,7 @@ class GeminiReader(ToolReader):
             for change in (patch, *items_in(patch, "updates")):
                 self._patch(change)
         else:
-            self.unknown(next(iter(line), ""))
+            self.skip_unknown(next(iter(line), ""))
 
         for message in messages:
             self._put(message)
@@ -152,7 +152,7 @@ class GeminiReader(ToolReader):
         is_agent = self._about.get("kind") == "subagent"
         parent = text_in(self.shown, "parent") if is_agent else ""
         session = text_in(self._about, "sessionId")
-        self.in_session(folder, session, parent, agent=is_agent)
+        self.note_session(folder, session, parent, agent=is_agent)
 
         for position, message in enumerate(self._messages.values()):
             self.place = position
@@ -175,9 +175,9 @@ class GeminiReader(ToolReader):
         kind = message.get("type")
         name = text_in(message, "id")
         if kind not in _KINDS and kind != _TAKEN_BACK:
-            self.unknown(kind)
+            self.skip_unknown(kind)
 
-        if not self.event(time_in(message, "timestamp"), name=name):
+        if not self.begin_event(time_in(message, "timestamp"), name=name):
             return
 
         text = text_in(message, "content")
@@ -185,33 +185,33 @@ class GeminiReader(ToolReader):
             self._take_response(message, name, text)
         elif kind == "user" and not holds_results(message.get("content")):
             if name in self._summary_ids:
-                self.compacted()
+                self.note_compaction()
             else:
-                self.note_user_text(text, is_typed=True)
+                self.note_user_message(text, is_typed=True)
         elif kind == "info" and text.strip() == CANCELLED_BY_USER:
-            self.interrupted()
+            self.note_interruption()
 
-    def note_user_text(self, text: str, *, is_typed: bool) -> None:
+    def note_user_message(self, text: str, *, is_typed: bool) -> None:
         """Note a text of the user, which is a prompt if a person typed it, without its files.
 
         What the harness says of the session at its start is never typed.
         """
         if is_typed and not text.lstrip().startswith(self.contexts):
-            self.prompt(text.partition(FILES)[0])
+            self.note_prompt(text.partition(FILES)[0])
         else:
-            self.asked()
+            self.note_user_text()
 
     def _take_response(self, message: PlainData, name: str, text: str) -> None:
         """Take a response of the model, and its calls with their results."""
-        self.responds(name or None)
-        self.said(text)
+        self.note_agent_line(name or None)
+        self.note_agent_text(text)
 
         tokens = message.get("tokens")
         counts = {key: count_in(tokens, key) or 0 for key in _TOKEN_COUNTS}
         if any(counts.values()):
             output = counts["output"] + counts["thoughts"]
             uncached = max(counts["input"] + counts["tool"] - counts["cached"], 0)
-            self.response(name, Tokens(output, uncached, counts["cached"]))
+            self.note_response(name, Tokens(output, uncached, counts["cached"]))
 
         for call in items_in(message, "toolCalls"):  # each has its result in it
             if not isinstance(call, dict):
@@ -220,10 +220,10 @@ class GeminiReader(ToolReader):
             call_id = call.get("id")
             tool = call.get("name")
             if text_in(call, "agentId"):
-                self.call(call_id, agent=True)
+                self.note_call(call_id, agent=True)
             else:
-                self.note_call(call_id, tool, call.get("args"))
-            self.shows_diff(call_id, text_in(call, "resultDisplay.fileDiff"))
+                self.note_tool_call(call_id, tool, call.get("args"))
+            self.note_diff(call_id, text_in(call, "resultDisplay.fileDiff"))
             self.ended(call_id, tool, call.get("status"), answer_of(call.get("result")))
 
     def ended(self, call: object, tool: object, status: object, answer: str) -> None:
@@ -236,15 +236,15 @@ class GeminiReader(ToolReader):
             answer: what the tool answered.
         """
         if status == "cancelled" and any(words in answer for words in _REFUSALS):
-            self.refused(call)
+            self.note_refusal(call)
         elif status == "cancelled":
-            self.result(call, None, "")
+            self.note_result(call, None, "")
         elif status in ("success", "error"):
             printed = answer
             failed: bool | None = False
             if text_in(tool) in self.tools.shells:
                 printed, failed = shell_answer(answer)
-            self.result(call, True if status == "error" else failed, printed)
+            self.note_result(call, True if status == "error" else failed, printed)
 
 
 def holds_results(parts: Any) -> bool:

@@ -79,7 +79,7 @@ class GooseReader(ToolReader):
     def finish(self) -> None:
         """Note the totals of a session that has responses and no rows of what they used."""
         if self._last_response > self._begins_at:
-            self.totals(self._begins_at, _TOTALS.of(self._totals))
+            self.note_totals(self._begins_at, _TOTALS.of(self._totals))
         self._totals = None
 
     def _begin_session(self, head: Any, *, has_usage: bool) -> None:
@@ -95,7 +95,7 @@ class GooseReader(ToolReader):
         self._has_usage = has_usage
         self._totals = None if has_usage else head
         self._begins_at = self.place
-        self.in_session(
+        self.note_session(
             text_in(head, "working_dir"),
             text_in(head, "id"),
             text_in(head, "parent_session_id"),
@@ -108,12 +108,12 @@ class GooseReader(ToolReader):
         session = self.where
         time = member(usage, "created_timestamp")
         self.where = session._replace(model=text_in(usage, "model") or session.model)
-        if self.event(
+        if self.begin_event(
             seconds(time), session.session, "usage", time, member(usage, "id")
         ):
-            self.response("", _TOKENS.of(usage))
+            self.note_response("", _TOKENS.of(usage))
             if member(usage, "is_compaction") == 1:
-                self.compacted()
+                self.note_compaction()
         self.where = session
 
     def _take_message(self, message: Any) -> None:
@@ -123,7 +123,7 @@ class GooseReader(ToolReader):
         parts = items_in(json_in(message, "content_json"))
         content = text_in(message, "content_json")
         name = member(message, "message_id")
-        if not self.event(
+        if not self.begin_event(
             seconds(time), self.where.session, role, time, content, name=name
         ):
             return
@@ -133,7 +133,7 @@ class GooseReader(ToolReader):
         elif role == "user":
             self._take_user_message(message, parts)
         else:
-            self.unknown(role)
+            self.skip_unknown(role)
 
     def _take_response(self, parts: list[Any]) -> None:
         """Take what the model said and called.
@@ -141,12 +141,12 @@ class GooseReader(ToolReader):
         In a session without rows of what responses used, the message counts as a response.
         """
         if self._has_usage:
-            self.responds(f"at {self.next_event}")
+            self.note_agent_line(f"at {self.next_event}")
         else:
-            self.response()
+            self.note_response()
             self._last_response = self.place
 
-        self.said(text_in(parts_in(parts, "text")).strip())
+        self.note_agent_text(text_in(parts_in(parts, "text")).strip())
         for part in parts_in(parts, "toolRequest"):
             tool = text_in(part, "toolCall.value.name").removeprefix(_OF_EXTENSION)
             asked = member(part, "toolCall.value.arguments")
@@ -155,7 +155,7 @@ class GooseReader(ToolReader):
                 "undo_edit",
             ):
                 tool = ""
-            self.note_call(part.get("id"), tool, asked)
+            self.note_tool_call(part.get("id"), tool, asked)
 
     def _take_user_message(self, message: Any, parts: list[Any]) -> None:
         """Take results of calls, and the prompt of a person."""
@@ -165,17 +165,17 @@ class GooseReader(ToolReader):
         text = text_in(parts_in(parts, "text")).strip()
         shown = json_in(message, "metadata_json")
         if text and member(shown, "userVisible") is not False:
-            self.prompt(text)
+            self.note_prompt(text)
 
     def _take_result(self, call: object, result: Any) -> None:
         """Take the result of a call: refused, stopped, or ended with or without a failure."""
         text = text_in(result, "value.content", "error")
         if text.startswith(_REFUSED):
-            self.refused(call)
+            self.note_refusal(call)
             return
         if _STOPPED in text and member(result, "status") == "error":
-            self.result(call, None, "")
-            self.interrupted()
+            self.note_result(call, None, "")
+            self.note_interruption()
             return
 
         failed = (
@@ -185,7 +185,7 @@ class GooseReader(ToolReader):
         stated = failure_in(result, "value.structuredContent.exit_code")
         if stated is not None:
             failed = stated
-        self.result(call, failed, text)
+        self.note_result(call, failed, text)
 
 
 class Goose(Harness):

@@ -60,62 +60,64 @@ class KimiReader(ToolReader):
                 agent = ""
             session = text_in(self.shown, "session")
             folder = text_in(self.shown, "folder")
-            self.in_session(folder, session, agent=bool(agent))
+            self.note_session(folder, session, agent=bool(agent))
             self.where = self.where._replace(agent_id=agent)
         self.where = self.where._replace(
             cwd=text_in(line, "cwd") or self.where.cwd,
             model=text_in(line, "model") if kind == "llm.request" else self.where.model,
         )
         # An id that is unique would do, but not every kind of line has one.
-        if self.event(milliseconds(line, "time"), json.dumps(line)):
+        if self.begin_event(milliseconds(line, "time"), json.dumps(line)):
             self._take(kind, line)
 
     def _take(self, kind: str, line: PlainData) -> None:
         """Take a line by its kind. The first line of a file, with the version, never comes here."""
         if kind in ("turn.prompt", "turn.steer"):
             if member(line, "origin.kind") == "user":
-                self.prompt(text_in(line, "input"))
+                self.note_prompt(text_in(line, "input"))
             else:
-                self.asked()
+                self.note_user_text()
         elif kind == "turn.cancel":
-            self.interrupted()
+            self.note_interruption()
         elif kind == "context.append_loop_event":
             self._take_event(line.get("event"))
         elif kind == "context.apply_compaction":
-            self.compacted()
+            self.note_compaction()
         elif kind == "permission.record_approval_result":
             if member(line, "result.decision") == "rejected":
-                self.refused(line.get("toolCallId"), text_in(line, "result.feedback"))
+                self.note_refusal(
+                    line.get("toolCallId"), text_in(line, "result.feedback")
+                )
         elif not kind.startswith(_WITHOUT_INTEREST) and kind not in (
             "config.update",
             "forked",
         ):
-            self.unknown(kind)
+            self.skip_unknown(kind)
 
     def _take_event(self, event: Any) -> None:
         """Take an event of a step, which is one response and its calls."""
         kind = member(event, "type")
         if kind == "step.begin":
             self._begun[text_in(event, "uuid")] = self.at
-            self.responds(text_in(event, "uuid"))
+            self.note_agent_line(text_in(event, "uuid"))
         elif kind == "step.end":
             # The response is where it began: what its calls did comes after it.
             end = self.at
             self.at = self._begun.pop(text_in(event, "uuid"), end)
-            self.response(text_in(event, "uuid"), _TOKENS.of(event))
+            self.note_response(text_in(event, "uuid"), _TOKENS.of(event))
             self.at = end
         elif kind == "content.part":
             if member(event, "part.type") == "text":
-                self.said(text_in(event, "part.text"))
+                self.note_agent_text(text_in(event, "part.text"))
         elif kind == "tool.call":
-            self.note_calls([event], ("toolCallId", "name", "args"))
+            self.note_tool_calls([event], ("toolCallId", "name", "args"))
         elif kind == "tool.result":
             failed = member(event, "result.isError") is True
-            self.result(
+            self.note_result(
                 event.get("toolCallId"), failed, text_in(event, "result.output")
             )
         else:
-            self.unknown(kind)
+            self.skip_unknown(kind)
 
 
 class KimiCode(Harness):

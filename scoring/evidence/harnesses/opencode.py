@@ -105,7 +105,7 @@ class OpenCodeReader(ToolReader):
     def entry(self, line: PlainData) -> None:
         """Take a session, the head of one, or the next of its messages."""
         if _NEWER_TABLE in line:
-            self.unknown(f"table {_NEWER_TABLE}")
+            self.skip_unknown(f"table {_NEWER_TABLE}")
         elif "messages" in line:
             self._begin_session(member(line, "info"))
             for message in items_in(line, "messages"):
@@ -141,7 +141,7 @@ class OpenCodeReader(ToolReader):
 
         for part in parts:
             if text_in(part, "type") not in _PART_TYPES:
-                self.unknown(part.get("type"))
+                self.skip_unknown(part.get("type"))
         has_info = isinstance(info, dict)
         if not has_info or len(parts) < len(all_parts):
             self.skip(OTHER_TYPE)
@@ -159,7 +159,7 @@ class OpenCodeReader(ToolReader):
         elif info.get("role") == "assistant":
             self._take_response(info, parts)
         else:
-            self.unknown(info.get("role"))
+            self.skip_unknown(info.get("role"))
 
     def _take_prompt(self, parts: list[PlainData]) -> None:
         """Take a message of the user."""
@@ -168,16 +168,16 @@ class OpenCodeReader(ToolReader):
             part.get("synthetic") and text_in(part, "text").startswith(_RUN_BY_USER)
             for part in parts
         )
-        if not self.event(self._began, "user", self._began):
+        if not self.begin_event(self._began, "user", self._began):
             return
 
         if self._is_compaction:
-            self.compacted()
+            self.note_compaction()
         text = _text_of(parts)
         if text and not self._is_taken_back:
-            self.prompt(text)
+            self.note_prompt(text)
         else:
-            self.asked()
+            self.note_user_text()
 
     def _take_response(self, info: PlainData, parts: list[PlainData]) -> None:
         """Take a response of the model, and its calls."""
@@ -188,18 +188,18 @@ class OpenCodeReader(ToolReader):
             stated = [info.get("tokens")]
         tokens = list(filter(any, map(_tokens_of, stated)))
         began = self._began
-        if self._is_run_by_user or not self.event(
+        if self._is_run_by_user or not self.begin_event(
             began, "assistant", began, *map(tuple, tokens)
         ):
             return
 
         name = f"at {began}"
-        self.responds(name)
-        self.said(_text_of(parts))
+        self.note_agent_line(name)
+        self.note_agent_text(_text_of(parts))
         for step in tokens:
-            self.response(name, step)
+            self.note_response(name, step)
         if info.get("summary") is True and not self._is_compaction:
-            self.compacted()
+            self.note_compaction()
 
         # Calls are known by their time, tool and number.
         equal_calls: Counter[str] = Counter()
@@ -214,8 +214,8 @@ class OpenCodeReader(ToolReader):
             and not self._session.agent
         ):
             ended = milliseconds(info, "time.completed")
-            if self.event(ended or began, "aborted", began):
-                self.interrupted()
+            if self.begin_event(ended or began, "aborted", began):
+                self.note_interruption()
 
     def _take_call(self, part: PlainData, call: str) -> None:
         """Take a call, and how it ended.
@@ -228,22 +228,22 @@ class OpenCodeReader(ToolReader):
         status = text_in(state, "status")
         start = milliseconds(state, "time.start")
         end = milliseconds(state, "time.end")
-        if not self.event(end or start or self._began, "call", call, status):
+        if not self.begin_event(end or start or self._began, "call", call, status):
             return
 
         tool = text_in(part, "tool")
         error = text_in(state, "error")
-        self.note_call(call, tool, member(state, "input"))
+        self.note_tool_call(call, tool, member(state, "input"))
         if status == "error" and error.startswith(_REFUSED):
-            self.refused(call, error.partition("feedback:")[2])
+            self.note_refusal(call, error.partition("feedback:")[2])
         elif status == "error":
-            self.result(call, None if error.startswith(_ABORTED) else True, error)
+            self.note_result(call, None if error.startswith(_ABORTED) else True, error)
         elif status == "completed":
             failed: bool | None = tool == "invalid"
             if tool in self.tools.shells:  # it need not state a status
                 failed = failure_in(state, "metadata.exit")
-            self.shows_diff(call, text_in(state, "metadata.diff"))
-            self.result(call, failed, text_in(state, "output"))
+            self.note_diff(call, text_in(state, "metadata.diff"))
+            self.note_result(call, failed, text_in(state, "output"))
 
 
 def _text_of(parts: list[PlainData]) -> str:

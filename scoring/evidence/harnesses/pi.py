@@ -69,12 +69,12 @@ class PiReader(ToolReader):
             before = text_in(line, "parentSession", "branchedFrom")
             name = before.replace("\\", "/").rpartition("/")[2].removesuffix(".jsonl")
             parent = name.rpartition("_")[2]
-            self.in_session(text_in(line, "cwd"), text_in(line, "id"))
+            self.note_session(text_in(line, "cwd"), text_in(line, "id"))
             self.where = self.where._replace(parent=parent)
             return
         if kind != "message" and kind not in _SUMMARIES:
             if kind not in _STATE_LINES:
-                self.unknown(kind)
+                self.skip_unknown(kind)
             return
 
         message = member(line, "message")
@@ -82,14 +82,14 @@ class PiReader(ToolReader):
         time = time_in(line, "timestamp") or milliseconds(message, "timestamp")
         # An id has eight digits and is unique in its file only, so events are known by time too.
         name = id_in(line, "id") or f"{self.where.session}\0{self.place}"
-        if not self.event(time, name, time):
+        if not self.begin_event(time, name, time):
             return
 
         if kind in _SUMMARIES:
             if kind == "compaction":
-                self.compacted()
+                self.note_compaction()
             if member(line, "usage") is not None:
-                self.response(text_in(line, "id"), _TOKENS.of(line))
+                self.note_response(text_in(line, "id"), _TOKENS.of(line))
         else:
             self._take_message(line, message)
 
@@ -110,13 +110,13 @@ class PiReader(ToolReader):
         if role == "assistant":
             self._take_response(line, message)
         elif role == "user":
-            self.prompt(text)
+            self.note_prompt(text)
         elif role == "toolResult":
             call = message.get("toolCallId")
-            self.shows_diff(call, text_in(message, "details.patch"))
-            self.result(call, message.get("isError") is True, text)
+            self.note_diff(call, text_in(message, "details.patch"))
+            self.note_result(call, message.get("isError") is True, text)
         elif role not in _OTHER_ROLES:
-            self.unknown(role)
+            self.skip_unknown(role)
 
     def _take_response(self, line: PlainData, message: PlainData) -> None:
         """Take a response of the model.
@@ -126,12 +126,12 @@ class PiReader(ToolReader):
         content = items_in(message, "content")
         stopped = message.get("stopReason") == _STOPPED
         if content or not stopped:
-            self.response(text_in(line, "id"), _TOKENS.of(message))
+            self.note_response(text_in(line, "id"), _TOKENS.of(message))
 
-        self.said(text_in(content))
-        self.note_calls(parts_in(content, "toolCall"), ("id", "name", "arguments"))
+        self.note_agent_text(text_in(content))
+        self.note_tool_calls(parts_in(content, "toolCall"), ("id", "name", "arguments"))
         if stopped:
-            self.interrupted()
+            self.note_interruption()
 
 
 class Pi(Harness):

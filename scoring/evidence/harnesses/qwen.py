@@ -62,7 +62,7 @@ class QwenReader(GeminiReader):
         name = text_in(line, "uuid")
         time = time_in(line, "timestamp")
         self.version = line.get("version")
-        self.in_session(
+        self.note_session(
             text_in(line, "cwd"),
             text_in(line, "sessionId"),
             model=text_in(line, "model"),
@@ -71,8 +71,10 @@ class QwenReader(GeminiReader):
         self._line_numbers[name] = self.place
 
         if kind not in _KINDS:
-            self.unknown(kind)
-        if not self.event(time, self.where.session, kind, self.place, time, name=name):
+            self.skip_unknown(kind)
+        if not self.begin_event(
+            time, self.where.session, kind, self.place, time, name=name
+        ):
             return
 
         if kind == "user" and not holds_results(member(line, "message.parts")):
@@ -82,11 +84,11 @@ class QwenReader(GeminiReader):
         elif kind == "tool_result":
             self._take_results(line)
         elif line.get("subtype") == "chat_compression":
-            self.compacted()
+            self.note_compaction()
         elif line.get("subtype") == "rewind":
             last_kept = self._line_numbers.get(text_in(line, "parentUuid"))
             if last_kept is not None:
-                self.taken_back(last_kept + 1)
+                self.note_prompts_taken_back(last_kept + 1)
 
     def _take(self, message: PlainData) -> None:
         """Take a message in the form of Gemini CLI."""
@@ -99,7 +101,7 @@ class QwenReader(GeminiReader):
         is_by_person = line.get("provenance", "real_user") == "real_user"
         is_typed = is_by_person and line.get("subtype") in _TYPED_SUBTYPES
         text = text_in(line, "systemPayload.displayText", "message.parts")
-        self.note_user_text(text, is_typed=is_typed and text.strip() != "")
+        self.note_user_message(text, is_typed=is_typed and text.strip() != "")
 
     def _take_response_line(self, line: PlainData) -> None:
         """Take a response of the model."""
@@ -111,13 +113,13 @@ class QwenReader(GeminiReader):
             if count_in(usage, "totalTokenCount") != prompt + tokens.output:
                 thoughts = count_in(usage, "thoughtsTokenCount") or 0
                 tokens = tokens._replace(output=tokens.output + thoughts)
-        self.response(text_in(line, "uuid"), tokens)
+        self.note_response(text_in(line, "uuid"), tokens)
 
         parts = items_in(line, "message.parts")
         texts = [text_in(part, "text") for part in parts if not member(part, "thought")]
-        self.said("\n".join(texts))
+        self.note_agent_text("\n".join(texts))
 
-        self.note_calls(
+        self.note_tool_calls(
             [member(part, "functionCall") for part in parts], ("id", "name", "args")
         )
 
@@ -139,7 +141,7 @@ class QwenReader(GeminiReader):
                 status = text_in(stated, "status") or status
                 if len(parts) == 1 or member(stated, "callId") is not None:
                     diff = text_in(stated, "resultDisplay.fileDiff")
-                    self.shows_diff(answer.get("id"), diff)
+                    self.note_diff(answer.get("id"), diff)
             self.ended(answer.get("id"), answer.get("name"), status, answer_of(part))
 
 

@@ -87,7 +87,7 @@ class ToolReader(EventReader):
 
     tools: ToolNames
 
-    def note_call(self, call: object, name: object, given: object) -> None:
+    def note_tool_call(self, call: object, name: object, given: object) -> None:
         """Note a call of a tool.
 
         Args:
@@ -99,22 +99,22 @@ class ToolReader(EventReader):
         if tool in self.tools.shells:
             self.shell_calls.add(text_in(call))
             folder = text_in(_first_of(given, _FOLDERS)) or self.folder
-            self.command(call, script_of(_first_of(given, _COMMANDS)), folder)
+            self.note_command(call, script_of(_first_of(given, _COMMANDS)), folder)
         elif tool in self.tools.patches:
             patch = (
                 given if isinstance(given, str) else text_in(_first_of(given, _PATCHES))
             )
-            self.patch(call, patch)
+            self.note_patch(call, patch)
         elif tool in self.tools.edits:
             self._note_edit(call, given)
         elif is_commit_tool(tool):
             folder = text_in(_first_of(given, _REPOSITORIES)) or self.folder
-            self.commit(call, folder)
+            self.note_commit_call(call, folder)
         else:
             asks_user = tool in self.tools.questions
-            self.call(call, question=asks_user, agent=tool in self.tools.agents)
+            self.note_call(call, question=asks_user, agent=tool in self.tools.agents)
 
-    def note_calls(
+    def note_tool_calls(
         self, calls: Iterable[object], keys: Sequence[str] = ("id", "name", "input")
     ) -> None:
         """Note some calls.
@@ -125,7 +125,7 @@ class ToolReader(EventReader):
         """
         for call in calls:
             if isinstance(call, dict):
-                self.note_call(*map(call.get, keys))
+                self.note_tool_call(*map(call.get, keys))
 
     def _note_edit(self, call: object, given: object) -> None:
         """Note a call that writes a whole file, or that replaces one or several texts in it."""
@@ -133,7 +133,7 @@ class ToolReader(EventReader):
         whole = _first_of(given, _WHOLE)
         if whole is not None:
             written = lines_added(text_in(whole))
-            self.edit(call, (path,), self.folder, {path: written}, whole=True)
+            self.note_edit(call, (path,), self.folder, {path: written}, whole=True)
             return
 
         lines: list[int] = []
@@ -142,16 +142,16 @@ class ToolReader(EventReader):
             old = text_in(_first_of(part, _OLD))
             lines += lines_added(new, old)
         changes = {path: tuple(lines)}
-        self.edit(call, (path,), self.folder, changes, replaces_text=True)
+        self.note_edit(call, (path,), self.folder, changes, replaces_text=True)
 
-    def shows_diff(self, call: object, diff: str) -> None:
+    def note_diff(self, call: object, diff: str) -> None:
         """Note what the result of a call says that it changed in its file. Called before that.
 
         Args:
             call: the id of the call.
             diff: the change in the form of ``diff -u``; "": not stated.
         """
-        self.changed(call, partial(hunks_of, diff))
+        self.note_diff_lines(call, partial(hunks_of, diff))
 
 
 def _first_of(given: object, keys: Iterable[str]) -> Any:

@@ -12,7 +12,6 @@ from collections.abc import Callable, Iterable
 from operator import attrgetter
 from typing import Any
 
-from scoring.evidence.commands.claim_texts import claims_tests_pass
 from scoring.evidence.commands.file_writes import work_trees_added
 from scoring.evidence.commands.git_commands import CommitRequest
 from scoring.evidence.commands.objective_flags import command_flags
@@ -24,31 +23,25 @@ from .events import (
     AgentStarted,
     Call,
     CallResult,
-    ChatText,
     CommitMade,
     Compaction,
     Edit,
     Event,
-    PlanTaken,
-    Prompt,
     TestRun,
-    UserBreak,
     WorkCall,
     key_of,
 )
 from .observed_calls import ObservedCommits, ObservedRuns
+from .observed_talk import ObservedTalk
 from .open_calls import EventPlace, OpenCall, refuse_many_calls
-from .prompts import asks, goes_on, planned_in, said_in
 from .transcript_events import TranscriptEvents, TranscriptLine
-
-_MOST_IDLE_PROMPTS = 3
-"""How many prompts after the agent last edited or ran something may be about what it did."""
 
 
 class Observations:
     """What is seen in one transcript.
 
-    :meth:`begin_line` begins a line; the other methods tell what is in it. :meth:`fill` ends the
+    :meth:`begin_line` begins a line, and the methods ``note_…`` take what is in it. Methods that
+    are named as a question, such as :meth:`makes_commits`, change nothing. :meth:`fill` ends the
     reading. The id of a call may be any value: a call with another value than a text has no id.
 
     Attributes:
@@ -67,6 +60,7 @@ class Observations:
         self.refused_calls: set[int] = set()
 
         self._lines: list[TranscriptLine] = []
+        self._talk = ObservedTalk(self.noted, self.files)
         self._runs = ObservedRuns(tools or TestTools(), self.files)
         self._commits = ObservedCommits(self.files)
         self._work_trees: set[str] = set()
@@ -78,13 +72,6 @@ class Observations:
         self._failed_before_call: set[int] = set()
 
         self._response = 0  # the key of the last one
-        self._question_declined = False
-        self._idle = False  # whether the agent has done nothing since the last prompt
-        self._has_worked = False  # whether it called a tool before
-        self._last_prompt = 0  # the key of its text
-        self._idle_prompts = 0  # those since the agent last edited or ran something
-        # whether the user stopped the agent since it was last active
-        self._is_stopped = False
 
     def begin_line(self, span: int, number: int, time: int, key: int) -> None:
         """Begin a line.
@@ -99,67 +86,39 @@ class Observations:
             self._lines.append(TranscriptLine(number, time, key))
         self.at = EventPlace(span, number)
 
-    def responds(self, response: str | None) -> None:
+    def note_agent_line(self, response: str | None) -> None:
         """Note that the agent wrote the line, and the id of its response, or None if not known."""
         self._response = key_of(response) if response else 0
-        self._question_declined = False
-        self._idle = False
+        self._talk.note_agent_line()
 
-    def said(self, text: str) -> None:
+    def note_agent_text(self, text: str) -> None:
         """Note a text of the agent to the user. Not for texts of sub-agents."""
-        if text.strip():
-            self._idle = False
-            self._note(
-                ChatText, by_user=False, claims_tests_pass=claims_tests_pass(text)
-            )
+        self._talk.note_agent_text(self.at, text)
 
-    def asked(self) -> None:
+    def note_user_text(self) -> None:
         """Note a text of the user, or of the harness in the user's place. It ends a reply."""
-        self._note(ChatText, by_user=True, claims_tests_pass=False)
+        self._talk.note_user_text(self.at)
 
-    def note_prompt(self, text: str) -> None:
+    def note_prompt_text(self, text: str) -> None:
         """Note what a person says of the work before, if a tool was called. No text is kept."""
-        self._idle = True
-        is_again = self._last_prompt == key_of(text)
-        self._last_prompt = key_of(text)
-        self._idle_prompts += 1
-        planner = planned_in(text)
-        number = self.files.number(planner) if planner else None
-        if number is not None:
-            self._note(PlanTaken, session=number)
-        if not self._has_worked:
-            return
+        self._talk.note_prompt_text(self.at, text)
 
-        words = said_in(text)
-        if words == "wrong" and self._idle_prompts > _MOST_IDLE_PROMPTS:
-            words = None  # it is about an idea
-        if words:
-            self._note(Prompt, kind=words, text=self._last_prompt)
-        elif self._is_stopped and (is_again or goes_on(text)):
-            self._note(Prompt, kind="goes_on", text=self._last_prompt)
-        self._is_stopped = False
+    def note_prompts_taken_back(self, since: int) -> None:
+        """Note that the user took back the prompts in line ``since`` and in later lines."""
+        self._talk.take_back_prompts(since)
 
-    def taken_back(self, since: int) -> None:
-        """Note that the user took back the prompts from line ``since`` on, which counts too."""
-        self.noted[Prompt] = [
-            prompt for prompt in self.noted[Prompt] if prompt.line < since
-        ]
-
-    def interrupted(self) -> None:
+    def note_interruption(self) -> None:
         """Note that the user stopped the agent.
 
         Just after the user declined a question, it does not count as a stop.
         """
-        if not self._question_declined:
-            self._note(UserBreak, kind="interruption", idle=self._idle)
-            self._is_stopped = True
-        self._question_declined = False
+        self._talk.note_interruption(self.at)
 
-    def compacted(self) -> None:
+    def note_compaction(self) -> None:
         """Note that the harness replaced what came before by a summary."""
         self._note(Compaction)
 
-    def call(
+    def note_call(
         self, call: object, question: bool = False, agent: bool = False, shows: int = 0
     ) -> None:
         """Note a call of a tool.
@@ -176,7 +135,7 @@ class Observations:
             opened.effects.append(AgentStarted(*opened.place))
         self.count_call(opened, shows)
 
-    def commit(self, call: object, folder: str) -> None:
+    def note_commit_call(self, call: object, folder: str) -> None:
         """Note a call of a tool that makes a commit.
 
         Args:
@@ -188,7 +147,7 @@ class Observations:
         opened.commits = [CommitRequest("" if folder else None, by_other_tool=True)]
         self.count_call(opened)
 
-    def edit(
+    def note_edit(
         self,
         call: object,
         paths: Iterable[str],
@@ -210,13 +169,13 @@ class Observations:
         opened = self.open_call(call)
         opened.works = True
         opened.replaces_text = replaces_text
-        self._idle_prompts = 0
+        self._talk.note_work()
         self._runs.note_edit()
         opened.note(Edit, self.files.path_numbers(paths, folder), by_tool=True)
         opened.written = self.files.changes(lines, folder, whole=whole)
         self.count_call(opened)
 
-    def changed(self, call: object, diff: Callable[[], Iterable[str]]) -> None:
+    def note_diff_lines(self, call: object, diff: Callable[[], Iterable[str]]) -> None:
         """Note what the result of a call shows that it changed. Called before the result is noted.
 
         Args:
@@ -230,7 +189,9 @@ class Observations:
                 self.files.with_whole_lines(change, lines) for change in opened.written
             ]
 
-    def command(self, call: object, text: str, folder: str, patch: str = "") -> None:
+    def note_command(
+        self, call: object, text: str, folder: str, patch: str = ""
+    ) -> None:
         """Note a call that runs shell commands.
 
         Args:
@@ -240,17 +201,17 @@ class Observations:
             patch: a text that may hold a patch of ``apply_patch`` that they apply; "" without one.
         """
         opened = self.open_call(call)
-        self.note_commands(opened, text, folder, patch)
+        self.note_commands_of_call(opened, text, folder, patch)
         self.count_call(opened, command_flags(text))
 
-    def note_commands(
+    def note_commands_of_call(
         self, opened: OpenCall, text: str, folder: str, patch: str = ""
     ) -> None:
-        """Note in a call what shell commands do, by the arguments of :meth:`command`."""
+        """Note in a call what shell commands do, by the arguments of :meth:`note_command`."""
         folder = with_slashes(folder)
         commands = commands_of(text)
         opened.works = True
-        self._idle_prompts = 0
+        self._talk.note_work()
         opened.does_one_thing = len(commands) == 1
         opened.folder = folder
         self._runs.note_command(opened, commands, text)
@@ -270,13 +231,13 @@ class Observations:
 
         opened.note_programs(commands)
 
-    def result(self, call: object, failed: bool | None, text: str) -> None:
+    def note_result(self, call: object, failed: bool | None, text: str) -> None:
         """Note how a call ended, ``failed`` or not (None: not stated), and what it printed."""
-        self.note_result(call, failed, text)
+        self.note_end(call, failed, text)
         if failed is not None:
             self.count_result(call, failed)
 
-    def note_result(self, call: object, failed: bool | None, text: str) -> None:
+    def note_end(self, call: object, failed: bool | None, text: str) -> None:
         """Note what became of a call by its end. Only the first result of a call is looked at.
 
         Args:
@@ -316,18 +277,18 @@ class Observations:
             del self._open_calls[key]
             self._response_of_ended[key] = opened.response
 
-    def printed(self, call: object, text: str) -> None:
+    def note_printed(self, call: object, text: str) -> None:
         """Note what a call has printed so far. A failure in it is final, whatever comes later."""
         opened = self._open_calls.get(self._key_of_call(call))
         if opened is not None:
             self._runs.note_printed(opened, text)
 
-    def commits(self, call: object) -> bool:
+    def makes_commits(self, call: object) -> bool:
         """Return whether a call that is known by its id has commands that make commits."""
         opened = self._open_calls.get(self._key_of_call(call))
         return opened is not None and bool(opened.commits)
 
-    def refused(self, call: object, reason: str = "") -> None:
+    def note_refusal(self, call: object, reason: str = "") -> None:
         """Note that the user refused a call, or declined a question, which is not a correction.
 
         Args:
@@ -341,10 +302,8 @@ class Observations:
             response = opened.response
             self.files.take_back(opened.written)
         self.refused_calls.add(key)
-        if (opened is not None and opened.asks_user) or asks(reason):
-            self._question_declined = True
-        else:
-            self._note(UserBreak, kind="refusal", response=response)
+        asks_user = opened is not None and opened.asks_user
+        self._talk.note_refusal(self.at, response, reason, of_question=asks_user)
 
     # The end.
 
@@ -368,7 +327,7 @@ class Observations:
         for kind, so_far in self.noted.items():
             noted[kind] = list(so_far)
         for kind in (Call, CallResult):
-            noted[kind] = list(filter(self.counts, noted[kind]))
+            noted[kind] = list(filter(self.is_counted, noted[kind]))
         for opened in unended:
             undone = opened.does_one_thing and opened.key in self._failed_before_call
             opened.keep_effects(noted, opened.place, undone=undone)
@@ -386,9 +345,7 @@ class Observations:
 
     def open_call(self, call: object) -> OpenCall:
         """Begin a call. A call with an id that came before is begun as ended: it adds nothing."""
-        self._has_worked = True
-        self._idle = False
-        self._is_stopped = False
+        self._talk.note_call()
         refuse_many_calls(len(self._open_calls) + len(self._calls_without_id))
         opened = OpenCall(self.at, self._key_of_call(call), self._response)
         if not opened.key:
@@ -410,7 +367,7 @@ class Observations:
         key = self._key_of_call(call)
         self.noted[CallResult].append(CallResult(*self.at, id=key, failed=failed))
 
-    def counts(self, event: Call | CallResult) -> bool:
+    def is_counted(self, event: Call | CallResult) -> bool:
         """Return whether a call or a result counts: not where the user refused the call."""
         return not event.id or event.id not in self.refused_calls
 
