@@ -296,8 +296,7 @@ def _bring_iteration_up_to_date(
 ) -> PersistedScore | None:
     """Write the sidecar of an iteration if it is not up to date, and return the score that counts.
 
-    That is the old score where the sidecar stays, else the new one. None where an iteration without
-    a readable sidecar is passed over.
+    None where an iteration without a readable sidecar is passed over.
     """
     log = report.iter_log_dir
     iteration = scored.record.iteration
@@ -379,6 +378,8 @@ def _cause_of_change(
     # The store does not tell, but the provenance in the log may.
     provenance = comparison.files.provenance
     if comparison.old_provenance and provenance:
+        if comparison.only_git_changed:
+            return None
         changed = changed_between(comparison.old_provenance, provenance)
         return (
             f"evidence changed ({'; '.join(changed)})" if changed else "inputs changed"

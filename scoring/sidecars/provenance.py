@@ -123,8 +123,9 @@ class Provenance(Frozen):
     Attributes:
         iteration: the number of the iteration.
         start: the beginning of its window, in ns since 1970, which does not belong to it; None
-            without a beginning or a window.
-        end: the end of its window, in ns since 1970, which belongs to it; None without one.
+            without a beginning or a window, and where the window would end before.
+        end: the end of its window, in ns since 1970, which belongs to it; None without one, and
+            where the window would end before it begins.
         trunk_ref: the full name of the trunk; "" without one.
         trunk_commit: the SHA of the tip of the trunk; None without a trunk.
         landed: how it was found whether the work landed; "" when that is unknown.
@@ -150,6 +151,8 @@ class Provenance(Frozen):
 def provenance_of(facts: IterationFacts) -> Provenance:
     """Return what the transcript and git signals of one iteration are computed from."""
     window = facts.window
+    if window and not window.is_ordered:
+        window = None
     return Provenance(
         iteration=facts.record.iteration,
         start=window.start if window else None,

@@ -5,7 +5,7 @@ Any program can write a sidecar, so the score is computed again and compared. Wh
 *unverified* (``docs/TRUST.md``).
 """
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from typing import Literal, TypeAlias
 
 from msgspec.structs import replace
@@ -89,12 +89,19 @@ def state_of(
         return CURRENT
 
     lost = _lost(kept, scored, old_provenance)
-    expected = _expected(kept, rubric, scored, old_provenance, lost)
+    gone = _signals_not_checked(lost, scored.facts)
+    expected = _expected(kept, rubric, scored, old_provenance, gone)
     if lost and _say_the_same(kept, expected):
         reason = f"evidence is gone: {' and '.join(in_words(lost))}"
         return State("unverified", reason, lost=lost)
 
-    says_more = _how_it_says_more(kept, expected, rubric)
+    # Whether work landed is decided with time, and a sidecar that is older does not say more.
+    landed_then = rows_by_signal(kept).get(LANDED)
+    known_then = expected
+    if landed_then and not landed_then.present:
+        gone.add(LANDED)
+        known_then = _expected(kept, rubric, scored, old_provenance, gone)
+    says_more = _how_it_says_more(kept, known_then, rubric)
     reason = says_more or next(_differences(kept, expected), "")
     reason = reason or "its details are not those of the evidence"
     return State("stale", reason, says_more, lost)
@@ -120,10 +127,17 @@ def _expected(
     rubric: Rubric,
     scored: ScoredIteration,
     old_provenance: Provenance | None,
-    lost: tuple[Loss, ...],
+    gone: Collection[str],
 ) -> PersistedScore:
-    """Return the score that the sidecar should hold if it is right about evidence that is gone."""
-    gone = _signals_not_checked(lost, scored.facts)
+    """Return the score that the sidecar should hold if it is right about what cannot be checked.
+
+    Args:
+        kept: the score in the sidecar.
+        rubric: the rubric that scores.
+        scored: the iteration as the rubric scores it now.
+        old_provenance: that of the sidecar; None without one.
+        gone: the signals that cannot be checked.
+    """
     signals = dict(scored.signals.signals)
     for row in kept.breakdown:
         if row.signal in gone:
@@ -137,7 +151,7 @@ def _expected(
             )
 
     tool_calls = scored.signals.tool_calls
-    if old_provenance and tool_calls is not None and lost:
+    if old_provenance and tool_calls is not None and gone:
         calls_then = sum(harness.tool_calls for harness in old_provenance.harnesses)
         tool_calls = max(tool_calls, calls_then)
 

@@ -4,17 +4,21 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
+from msgspec.structs import replace
+
 from scoring.errors import InputError, Warn, WriteError, silent
 from scoring.files import holds, read_file
 from scoring.frozen import Frozen
 from scoring.scored import ScoredIteration, ScoredLog
 from scoring.sessions import SessionScore
+from scoring.signals.landed import LANDED
 
 from .emitter import emit
 from .lost_evidence import in_words, lost_evidence
 from .provenance import (
     Loss,
     Provenance,
+    changed_between,
     evidence_path,
     lost_between,
     provenance_as_dict,
@@ -127,6 +131,28 @@ class SidecarComparison(Frozen):
     def same_bytes(self) -> bool:
         """Whether the sidecar on disk is the one that the evidence gives now."""
         return self.old_data == self.files.data
+
+    @property
+    def only_git_changed(self) -> bool:
+        """Whether provenance and votes show no change but what git says of trunk and landing."""
+        old = self.old_provenance
+        new = self.files.provenance
+        if old is None or new is None or self.old_score is None:
+            return False
+
+        of_git = replace(old, trunk_ref=new.trunk_ref, landed=new.landed)
+        if changed_between(of_git, new):
+            return False
+        return _other_votes(self.old_score) == _other_votes(self.files.score)
+
+
+def _other_votes(score: PersistedScore) -> list[tuple[object, ...]]:
+    """Return the votes of a score, without that of the landing."""
+    return [
+        (row.signal, row.present, row.sub_score, row.detail)
+        for row in score.breakdown
+        if row.signal != LANDED
+    ]
 
 
 def compare_with_sidecar(

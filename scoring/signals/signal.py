@@ -181,7 +181,7 @@ def work_source(facts: IterationFacts) -> Iterator[str]:
     Where iterations have no lines of their own, yield the words for its window instead.
     """
     if facts.observed is None:
-        if facts.window:
+        if facts.window and facts.window.is_ordered:
             yield f"transcripts {window_text(facts.window)}"
         return
 

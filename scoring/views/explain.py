@@ -85,6 +85,7 @@ class Explanation(NamedTuple):
         """Return plain data for JSON."""
         examined = self.examined
         facts = examined.facts
+        window = facts.window
         outcome = examined.outcome
         spending = examined.spending
         return {
@@ -97,7 +98,7 @@ class Explanation(NamedTuple):
             "entry": str(self.entry.path) if self.entry.path else None,
             "commit": facts.landing.sha,
             "subject": self.subject or None,
-            "window": window_text(facts.window) if facts.window else None,
+            "window": window_text(window) if window and window.is_ordered else None,
             "attribution": chain_payload(facts) or kept_payload(self.kept),
             "signals": [signal._asdict() for signal in self.signals],
             "would_have_raised": [

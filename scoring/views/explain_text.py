@@ -108,7 +108,7 @@ def _head(
         yield f"Entry: {entry.path}"
     if entry.missing:
         yield f"It names {_named('artifact', entry.missing)}, but no file is there."
-    if facts.window and facts.observed is None:
+    if facts.window and facts.window.is_ordered and facts.observed is None:
         yield f"Time: {window_text(facts.window)}"
 
 

@@ -104,6 +104,15 @@ def content(place: Place, n: int) -> Any:
 
 
 class TestFile:
+    def test_states_no_window_that_ends_before_it_begins(self, place: Place) -> None:
+        place.repo.clock -= 10_000
+        place.iteration(3)
+        place.iteration(4)
+        write_scored_log(place.log, scored(place))
+        assert content(place, 3)["window"] == {"start": "", "end": ""}
+        window = content(place, 4)["window"]
+        assert window["start"] < window["end"]
+
     def test_holds_what_the_signals_were_computed_from(self, place: Place) -> None:
         write_scored_log(place.log, scored(place))
         found = content(place, 1)
@@ -537,6 +546,22 @@ def backfill(place: Place, **plan: Any) -> LogReport:
     )
 
 
+def on_side_branch(place: Place) -> Callable[[], object]:
+    """Take iteration 2 off main, and return what lets its horizon pass."""
+    repo = place.repo
+    repo.branch("side")
+    repo.git("update-ref", "refs/heads/main", "side~1")
+
+    def pass_horizon() -> None:
+        later = repo.git(
+            *("commit-tree", "main^{tree}", "-p", "main", "-m", "later"),
+            time=repo.clock + 20 * 86_400,
+        )
+        repo.git("update-ref", "refs/heads/main", later)
+
+    return pass_horizon
+
+
 def gone(place: Place) -> None:
     (place.projects / "-app" / "one.jsonl").unlink()
 
@@ -641,6 +666,31 @@ class TestRecompute:
         entry = place.log / "iter-1.yaml"
         entry.write_text(entry.read_text().replace("retries: 0", "retries: 3"))
         assert backfill(place).scored == {1: "inputs changed"}
+
+    def test_of_backfill_lists_what_only_git_says_otherwise_though_the_cache_was_lost(
+        self, place: Place
+    ) -> None:
+        pass_horizon = on_side_branch(place)
+        assert backfill(place).scored.keys() == {1, 2}
+        pass_horizon()
+        report = backfill(place)
+        assert (report.scored, report.git_changed) == ({}, [2])
+        assert backfill(place, refresh_git=True).scored == {
+            2: "git answers differently"
+        }
+
+    def test_of_backfill_is_a_change_where_transcripts_say_otherwise_as_well(
+        self, place: Place
+    ) -> None:
+        pass_horizon = on_side_branch(place)
+        backfill(place)
+        pass_horizon()
+        place.session("two", *(place.turn(2, n) for n in (1, 2, 3)))
+        told = (
+            "evidence changed (landed is known by not-landed, and was by nothing;"
+            " claude: 2 → 3 turns, 0 → 0 tool calls)"
+        )
+        assert backfill(place).scored == {2: told}
 
     def test_of_backfill_writes_what_is_missing_beside_a_score_that_stands(
         self, place: Place

@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 from helpers.commands import DaScore
+from helpers.places import Place
 from helpers.projects import edit
 
 from scoring.log.settings import DEFAULT_LOG_DIR as LOG
@@ -204,3 +205,27 @@ def test_a_session_that_cannot_be_brought_up_to_date_is_named(
         "is old: iteration 4 has no score under rubric 2.1.0; 'da-score run' scores them"
         in found.err
     )
+
+
+def test_one_from_before_it_was_known_whether_work_landed_says_no_more(
+    place: Place, da_score: DaScore
+) -> None:
+    """A log with sidecars must not fail since time went on."""
+    for n in (1, 2):
+        place.iteration(n)
+    place.session("two", place.turn(2), place.turn(2, 2))
+    place.repo.branch("side")
+    place.repo.git("update-ref", "refs/heads/main", "side~1")
+    gates = ("check", "--rubric", "3.1.0", "--no-unresolved-commits")
+    assert da_score("run", "--rubric", "3.1.0").status == 0
+    later = place.repo.git(
+        *("commit-tree", "main^{tree}", "-p", "main", "-m", "later"),
+        time=place.repo.clock + 20 * 86_400,
+    )
+    place.repo.git("update-ref", "refs/heads/main", later)
+    found = da_score(*gates)
+    assert found.status == 0
+    assert "note  iteration 2: stale: landed: absent there, here 0.00" in found.out
+    assert da_score(*gates, "--no-stale").status == 3
+    assert da_score("backfill", "--rubric", "3.1.0", "--refresh-git").status == 0
+    assert da_score(*gates, "--no-stale").status == 0

@@ -1,6 +1,7 @@
 """Gates: what holds, what does not, and what a build gets to know of it."""
 
 import json
+import re
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -302,6 +303,20 @@ class TestCommand:
             "note  iteration 3: stale: it says 0.133, the evidence gives 0.933\n"
         )
         assert da_score("check", "--min-score", "0.2", "--no-stale").status == 3
+
+    def test_names_one_command_for_all_sidecars_that_are_stale(
+        self, demo: Demo, da_score: DaScore
+    ) -> None:
+        da_score("run")
+        for number in (3, 5):
+            path = demo.iter_log_dir / f"iter-{number}.score.yaml"
+            path.write_text(re.sub("value: .*", "value: 0.13", path.read_text()))
+        gates = ("check", "--min-score", "0.2", "--no-stale")
+        found = da_score(*gates)
+        commands = re.findall("'(da-score .*?)'", found.out)
+        assert commands == ["da-score backfill --refresh-git"] * 2
+        assert da_score(*commands[0].split()[1:]).status == 0
+        assert da_score(*gates).status == 0
 
     @pytest.mark.parametrize("written", [".nan", ".inf", "7", "-0.5"])
     def test_a_sidecar_of_impossible_numbers_is_scored_again(

@@ -77,6 +77,11 @@ class IterationWindow(Frozen):
     start: int | None
     end: int
 
+    @property
+    def is_ordered(self) -> bool:
+        """Whether it does not end before it begins, as where the commit before has a later time."""
+        return self.start is None or self.start <= self.end
+
 
 # What is counted.
 

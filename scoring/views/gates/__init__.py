@@ -309,8 +309,8 @@ def _checked(iteration: ExaminedIteration, made: Sequence[Demand]) -> Checked:
 
     failures = []
     if state.says_more:
-        command = f"da-score iteration {number} --recompute"
-        reason = f"{state.says_more}; '{command}' writes what the evidence gives"
+        advice = score_gates.how_to_bring_up_to_date(iteration)
+        reason = f"{state.says_more}; {advice}"
         failures.append(Failure(SIDECAR, number, reason))
     for gate, value in made:
         for reason in gate.reasons(value, iteration):

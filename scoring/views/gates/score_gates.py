@@ -238,8 +238,15 @@ def _stale(_: bool, iteration: ExaminedIteration) -> Reasons:
     # one that says more fails without this gate
     if state.name != "stale" or state.says_more:
         return
-    command = f"da-score iteration {iteration.record.iteration} --recompute"
-    yield f"its sidecar is {state}; '{command}' brings it up to date"
+    yield f"its sidecar is {state}; {how_to_bring_up_to_date(iteration)}"
+
+
+def how_to_bring_up_to_date(iteration: ExaminedIteration) -> str:
+    """Return which command writes what the evidence gives now, one for all sidecars if it can."""
+    command = "da-score backfill --refresh-git"
+    if iteration.state.lost:  # it would keep the sidecar
+        command = f"da-score iteration {iteration.record.iteration} --recompute"
+    return f"'{command}' writes what the evidence gives"
 
 
 NO_STALE = Gate(
