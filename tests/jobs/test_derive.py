@@ -1004,6 +1004,7 @@ class TestWhatItAsks:
         assert len(found(lines_of_work.derive("--dry-run"))) == 2
 
     def test_where_a_commit_landed_is_asked_once(self, lines_of_work: Work) -> None:
+        lines_of_work.repo.commit({"t.py": "three = 3\n"}, "Test more")
         merges = []
         for _ in range(3):
             with watched_doors() as doors:
