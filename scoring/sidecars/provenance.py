@@ -246,7 +246,9 @@ _COMPARED = (
 """The counts that are compared, besides turns and tool calls. Files and repetitions are not."""
 
 _HARNESS_KEYS = tuple(
-    field.name for field in fields(HarnessFacts) if field.name != "flags"
+    field.name
+    for field in fields(HarnessFacts)
+    if field.name not in ("shows", "ends_unknown")
 )
 """What is written of a harness, in order."""
 

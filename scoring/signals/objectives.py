@@ -1,7 +1,7 @@
 """Objective checks: facts of the transcripts of an iteration that never vote."""
 
-from scoring.evidence.commands.objective_flags import BASH, LOOP_STATE, TESTS
-from scoring.evidence.transcripts.facts import COVERED, TranscriptFacts
+from scoring.evidence.commands.objective_flags import CallFlag
+from scoring.evidence.transcripts.facts import TranscriptFacts
 from scoring.evidence.transcripts.observed_facts import Observed
 from scoring.text import counted
 
@@ -27,27 +27,32 @@ def objective_checks(
     transcripts = facts or TranscriptFacts()
     own_checks = _checks_of_own_lines(observed) if observed else {}
 
-    def check(flag: int, seen: str, not_seen: str) -> SignalValue:
-        if not transcripts.flags & COVERED:
+    def check(flag: CallFlag, seen: str, not_seen: str) -> SignalValue:
+        if not transcripts.covered:
             return absent_signal("no transcript coverage in window")
 
-        is_seen = bool(transcripts.flags & flag)
-        wanted = flag if is_seen else COVERED
-        names = [
-            harness.name for harness in transcripts.harnesses if harness.flags & wanted
-        ]
+        is_seen = flag in transcripts.shows
+        names = []
+        for harness in transcripts.harnesses:
+            counts = flag in harness.shows if is_seen else harness.files > 0
+            if counts:
+                names.append(harness.name)
 
         detail = seen if is_seen else f"{not_seen} in window"
         if names:
             detail += f" ({', '.join(names)})"
         return present_signal(int(is_seen), detail)
 
-    tests = check(TESTS, "test command invoked before commit", "no test command")
-    loop_state = check(LOOP_STATE, "loop-state.md was read", "loop-state.md not read")
-    command = check(BASH, "command tool invoked", "no command run")
+    tests = check(
+        CallFlag.TESTS, "test command invoked before commit", "no test command"
+    )
+    loop_state = check(
+        CallFlag.LOOP_STATE, "loop-state.md was read", "loop-state.md not read"
+    )
+    command = check(CallFlag.SHELL, "command tool invoked", "no command run")
     # only the reference's rules do not tell harnesses apart
     if not transcripts.harnesses:
-        command = check(BASH, "Bash tool invoked", "no Bash tool invocation")
+        command = check(CallFlag.SHELL, "Bash tool invoked", "no Bash tool invocation")
 
     return IterationObjectives(
         ran_cli_command=command,

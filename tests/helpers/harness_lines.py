@@ -223,8 +223,6 @@ def tallies_of(
         places = {line: slices.at(time) for line, time in times.items()}
         clock = LineClock(places, times)
         harness.count(tallies[harness.name], number, events, clock)
-    for tally in tallies.values():
-        tally.finish()
     return tallies
 
 
@@ -233,10 +231,10 @@ class _TallyOfVerdicts(Tally):
 
     def _count_call(self, copies: Sequence[Any]) -> None:
         for copy in copies:
-            self.flag(min(copies).place, copy.shows)
+            self.note_shown(min(copy.place for copy in copies), copy.shows)
 
     def _count_result(self, copies: Sequence[Any], _: Sequence[Any]) -> None:
-        self.end(min(copies).place, 1, int(any(copy.failed for copy in copies)))
+        self.count_ends(min(copies).place, 1, int(any(copy.failed for copy in copies)))
 
 
 def summary(facts: TranscriptFacts) -> tuple[int, ...]:

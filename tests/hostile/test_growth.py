@@ -27,6 +27,7 @@ from scoring.evidence.attribution.commits_by_lines import add_quiet_commits
 from scoring.evidence.attribution.session_trees import Cut, SessionPart, Tree
 from scoring.evidence.attribution.unseen_edits import sole_editors
 from scoring.evidence.commands.objective_flags import (
+    CallFlag,
     command_flags,
     is_test_command,
     reads_loop_state,
@@ -543,7 +544,11 @@ def test_time_grows_with_the_parts_without_edits() -> None:
         count = len(text) // 32
         events = events_of_one_session(count)
         events.put(
-            Call, [Call(0, number, id=number, shows=0) for number in range(count)]
+            Call,
+            [
+                Call(0, number, id=number, shows=CallFlag.NOTHING)
+                for number in range(count)
+            ],
         )
         session = session_of(events)
         (file,) = session.files

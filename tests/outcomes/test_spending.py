@@ -168,7 +168,6 @@ class TestTokensByModel:
         times = {line.number: line.time for line in events.lines}
         clock = LineClock(times, times)
         GeminiCli().count(tally, 0, events, clock)
-        tally.finish()
         named, unnamed = (
             Spent("gemini-2.5-pro", 0, 1, 40, 7, 60, 0),
             Spent("", 0, 1, 40, 7, 60, 0),

@@ -12,11 +12,11 @@ from msgspec.structs import replace
 
 from rubric import BAND_INSUFFICIENT, Score, released_rubric
 from scoring.evidence.artifacts import Corrections
-from scoring.evidence.commands.objective_flags import BASH
+from scoring.evidence.commands.objective_flags import CallFlag
 from scoring.evidence.facts import IterationFacts
 from scoring.evidence.git.facts import ANCESTOR, Changed, Landing, Unknown
 from scoring.evidence.scopes import DeclaredScope
-from scoring.evidence.transcripts.facts import COVERED, HarnessFacts, TranscriptFacts
+from scoring.evidence.transcripts.facts import HarnessFacts, TranscriptFacts
 from scoring.evidence.transcripts.observed_facts import (
     CorrectionsSeen,
     Observed,
@@ -60,9 +60,12 @@ LANDED = Landing("attributed", TRUNK, SHA, SHA, ANCESTOR, SHA)
 CHANGED = Changed("attributed", SHA, SHA, ("src/a.py", "README.md"))
 SCOPE = DeclaredScope(("src/", "README.md"), Path("plan/TASKS.yaml"))
 WORK = TranscriptFacts(
-    turns=9, cache_reads=90, cache_creations=10, tool_calls=20, tool_errors=2, flags=COVERED | BASH,
+    turns=9, cache_reads=90, cache_creations=10, tool_calls=20, tool_errors=2,
+    covered=True, shows=CallFlag.SHELL,
     harnesses=(
-        HarnessFacts("Claude Code", turns=9, tool_calls=20, tool_errors=2, flags=COVERED | BASH),
+        HarnessFacts(
+            "Claude Code", turns=9, tool_calls=20, tool_errors=2, files=1, shows=CallFlag.SHELL
+        ),
     ),
 )  # fmt: skip
 

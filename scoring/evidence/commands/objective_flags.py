@@ -5,15 +5,24 @@ name alone, wherever in a command line the name is.
 """
 
 import re
+from enum import Flag
 
-BASH = 2
-"""The bit of a call that runs shell commands."""
 
-TESTS = 4
-"""The bit of a call that names a test tool."""
+class CallFlag(Flag):
+    """What a call of a tool shows to the objective checks. The store has the numbers.
 
-LOOP_STATE = 8
-"""The bit of a call that reads the loop state."""
+    Attributes:
+        NOTHING: none of the others.
+        SHELL: it runs shell commands.
+        TESTS: its commands name a test tool.
+        LOOP_STATE: it reads the loop state.
+    """
+
+    NOTHING = 0
+    SHELL = 2
+    TESTS = 4
+    LOOP_STATE = 8
+
 
 TEST_COMMANDS = (
     "go test",
@@ -43,18 +52,18 @@ def reads_loop_state(path: str) -> bool:
     return path.endswith(LOOP_STATE_FILE)
 
 
-def command_flags(command: str) -> int:
-    """Return the bits of a call of a shell: BASH, and TESTS and LOOP_STATE where they apply.
+def command_flags(command: str) -> CallFlag:
+    """Return what a call of a shell shows: SHELL, and TESTS and LOOP_STATE where they apply.
 
     LOOP_STATE applies where one of its commands shows the file of the loop state.
     """
-    flags = BASH
+    flags = CallFlag.SHELL
     if is_test_command(command):
-        flags |= TESTS
+        flags |= CallFlag.TESTS
     if LOOP_STATE_FILE in command and any(
         map(_shows_loop_state, _SEPARATOR.split(command))
     ):
-        flags |= LOOP_STATE
+        flags |= CallFlag.LOOP_STATE
     return flags
 
 

@@ -13,7 +13,7 @@ import msgspec
 from msgspec import UNSET
 from msgspec.structs import replace
 
-from scoring.evidence.commands.objective_flags import LOOP_STATE, reads_loop_state
+from scoring.evidence.commands.objective_flags import CallFlag, reads_loop_state
 from scoring.evidence.transcripts.edits import path_in
 from scoring.evidence.transcripts.events import (
     Call,
@@ -222,7 +222,8 @@ class ClaudeReader(ToolReader):
         file = text_in(given, "file_path")
         if file and item.id:
             self._files_of_reads[item.id] = path_in(self.folder, file)
-        self.note_call(item.id, shows=LOOP_STATE if reads_loop_state(file) else 0)
+        shows = CallFlag.LOOP_STATE if reads_loop_state(file) else CallFlag.NOTHING
+        self.note_call(item.id, shows=shows)
 
     def _take_result(self, item: ClaudeItem) -> None:
         """Take the result of a call, which may be that the user or a rule refused it."""

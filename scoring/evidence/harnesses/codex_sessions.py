@@ -204,7 +204,7 @@ def count_rollout(
     """
     session = introduction_of(events.spans).session
     for numbers in events.covers:
-        tally.cover(file, session, clock.of_lines(numbers))
+        tally.note_lines(file, session, clock.of_lines(numbers))
 
     models: list[str] = []
     for span in events.spans:
@@ -215,12 +215,12 @@ def count_rollout(
         if place is None:
             continue
         if turn.repeats:
-            tally.drop(place)
+            tally.count_repeats(place)
             continue
 
         model = models[turn.span]
         quarter = clock.quarter(turn.line)
-        tally.turn(place, turn.response, model, quarter)
+        tally.count_turn(place, turn.response, model, quarter)
 
     # The ids of calls are unique in their session only.
     session_key = key_of(session)

@@ -8,9 +8,7 @@ from typing import Any
 from msgspec.structs import replace
 
 from scoring.evidence.commands.objective_flags import (
-    BASH,
-    LOOP_STATE,
-    TESTS,
+    CallFlag,
     is_test_command,
     reads_loop_state,
 )
@@ -20,7 +18,7 @@ from scoring.evidence.transcripts.events import (
     TokensStated,
     TokensUsed,
 )
-from scoring.evidence.transcripts.facts import COVERED, timestamp_ns
+from scoring.evidence.transcripts.facts import timestamp_ns
 from scoring.frozen import PlainData
 from scoring.text import wrap64
 
@@ -50,13 +48,14 @@ class LineContent(Event):
     """What one line contributes. Its field ``line`` is the time of the line in ns since 1970.
 
     Attributes:
-        flags: what the line shows, as bits: COVERED, BASH, TESTS, LOOP_STATE.
+        shows: what its calls show to the objective checks; None where a field has a type that
+            these do not expect. The line then does not count as one of a transcript.
         tool_calls: how many calls of tools ended in the line.
         tool_errors: how many of these calls failed.
         turn: the tokens of a turn, as numbers of 64 bits with a sign; None without a turn.
     """
 
-    flags: int = 0
+    shows: CallFlag | None = None
     tool_calls: int = 0
     tool_errors: int = 0
     turn: Response | None = None
@@ -124,12 +123,12 @@ def read_exactly(line: bytes) -> LineContent | None:
     if time is None:
         return None
 
-    flags = _flags_shown(fields)
+    shows = _shown_by_calls(fields)
     if "payload" in fields:
-        return _codex_content(time, fields, flags)
+        return _codex_content(time, fields, shows)
     if fields.get("type") in ("assistant", "user"):
-        return _claude_content(time, fields, flags)
-    return LineContent(0, time, flags)
+        return _claude_content(time, fields, shows)
+    return LineContent(0, time, shows)
 
 
 def _read_apart(value: Any) -> LineContent | None:
@@ -140,7 +139,7 @@ def _read_apart(value: Any) -> LineContent | None:
         return shown
     if not shown:
         return measured
-    return replace(measured, flags=shown.flags)
+    return replace(measured, shows=shown.shows)
 
 
 def _measured_content(value: Any) -> LineContent | None:
@@ -162,8 +161,10 @@ def _measured_content(value: Any) -> LineContent | None:
     return None
 
 
-def _claude_content(time: int, line: PlainData, flags: int = 0) -> LineContent:
-    """Return the tokens and the results of calls in a line of Claude Code, with its flags."""
+def _claude_content(
+    time: int, line: PlainData, shows: CallFlag | None = None
+) -> LineContent:
+    """Return the tokens and the results of calls in a line of Claude Code, and what it shows."""
     message = line.get("message") or {}
     items = message.get("content") or ()
     results = [item for item in items if item.get("type") == "tool_result"]
@@ -174,26 +175,29 @@ def _claude_content(time: int, line: PlainData, flags: int = 0) -> LineContent:
     if usage is not None:
         tokens = TokensUsed(*(usage.get(name) or 0 for name in _CLAUDE_COUNTS))
         turn = _turn(time, tokens)
-    return LineContent(0, time, flags, len(results), len(errors), turn)
+    return LineContent(0, time, shows, len(results), len(errors), turn)
 
 
-def _codex_content(time: int, line: PlainData, flags: int = 0) -> LineContent:
-    """Return the tokens in a line of Codex, as of the line's time, and its flags.
+def _codex_content(
+    time: int, line: PlainData, shows: CallFlag | None = None
+) -> LineContent:
+    """Return the tokens in a line of Codex, as of the line's time, and what it shows.
 
-    The span is 0. A line that states no count of tokens contributes its time and flags alone.
+    The span is 0. A line that states no count of tokens contributes only its time and what it
+    shows.
     Tokens that the cache did not give count as written to the cache, as the reference counts them.
     """
     payload = line.get("payload") or {}
     usage = (payload.get("info") or {}).get("last_token_usage")
     if payload.get("type") != "token_count" or usage is None:
-        return LineContent(0, time, flags)
+        return LineContent(0, time, shows)
 
     prompt_tokens = usage.get("input_tokens") or 0
     cached = usage.get("cached_input_tokens") or 0
     created = max(wrap64(prompt_tokens - cached), 0)  # what was not cached
     output = usage.get("output_tokens") or 0
     tokens = TokensUsed(output, prompt_tokens, cached, created)
-    return LineContent(0, time, flags, turn=_turn(time, tokens))
+    return LineContent(0, time, shows, turn=_turn(time, tokens))
 
 
 def _turn(time: int, tokens: TokensUsed) -> Response:
@@ -202,7 +206,7 @@ def _turn(time: int, tokens: TokensUsed) -> Response:
 
 
 def _shown_content(value: Any) -> LineContent | None:
-    """Return what the calls in a line show, as flags.
+    """Return what the calls in a line show.
 
     None for a line without a time, or with a field of the wrong type.
     """
@@ -212,24 +216,24 @@ def _shown_content(value: Any) -> LineContent | None:
         return None
 
     time = timestamp_ns(line.get("timestamp") or "")
-    return None if time is None else LineContent(0, time, _flags_shown(line))
+    return None if time is None else LineContent(0, time, _shown_by_calls(line))
 
 
-def _flags_shown(line: PlainData) -> int:
-    """Return what the calls in a line show, as flags: COVERED in any case."""
-    flags = COVERED
+def _shown_by_calls(line: PlainData) -> CallFlag:
+    """Return what the calls in a line show to the objective checks."""
+    shows = CallFlag.NOTHING
     for item in (line.get("message") or {}).get("content") or ():
         if item.get("type") != "tool_use":
             continue
         tool = item.get("name")
         arguments = item.get("input")
         if tool == "Bash":
-            flags |= BASH
+            shows |= CallFlag.SHELL
             if is_test_command(_argument(arguments, "command")):
-                flags |= TESTS
+                shows |= CallFlag.TESTS
         elif tool == "Read" and reads_loop_state(_argument(arguments, "file_path")):
-            flags |= LOOP_STATE
-    return flags
+            shows |= CallFlag.LOOP_STATE
+    return shows
 
 
 def _argument(arguments: Any, name: str) -> str:

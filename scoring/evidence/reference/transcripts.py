@@ -13,7 +13,6 @@ from scoring.evidence.harnesses.harness import Harness
 from scoring.evidence.harnesses.json_reader import NOT_JSON, JsonReader
 from scoring.evidence.harnesses.scan import Scan, file_found
 from scoring.evidence.transcripts.facts import (
-    COVERED,
     IterationWindow,
     RootFound,
     TranscriptFacts,
@@ -59,9 +58,9 @@ class ReferenceReader(JsonReader):
         covers = []
         more = []
         for line in self._lines:
-            if line.flags & COVERED:
+            if line.shows is not None:
                 covers.append(line.line)
-            if line.flags & ~COVERED or line.tool_calls or line.turn:
+            if line.shows or line.tool_calls or line.turn:
                 more.append(line)
 
         events = TranscriptEvents(spans=[LineSpan()], covers=[sorted(covers)])
@@ -181,10 +180,11 @@ def _count(
         slices: where the lines count.
     """
     for times in events.covers:
-        tally.cover(file, "", [(slices.at(time), time) for time in times])
+        tally.note_lines(file, "", [(slices.at(time), time) for time in times])
     for line in events.of(LineContent):
         place = slices.at(line.line)
-        tally.flag(place, line.flags)
-        tally.end(place, line.tool_calls, line.tool_errors)
+        if line.shows:
+            tally.note_shown(place, line.shows)
+        tally.count_ends(place, line.tool_calls, line.tool_errors)
         if line.turn:
-            tally.turn(place, line.turn)
+            tally.count_turn(place, line.turn)

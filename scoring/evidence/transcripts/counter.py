@@ -95,7 +95,7 @@ class CountedHarness:
             clock: where its lines count.
         """
         for span, numbers in events.spans_with_lines():
-            tally.cover(file, span.session, clock.of_lines(numbers))
+            tally.note_lines(file, span.session, clock.of_lines(numbers))
 
         for response in events.of(Response):
             place = clock.of_response(response)

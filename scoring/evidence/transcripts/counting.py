@@ -93,12 +93,9 @@ def count_lines(
         clock = LineClock(places, times, last_lines.get(harness.name, {}))
         harness.count(tally, number, with_stated_totals(file.events, places), clock)
         if file in alone:
-            tally.finish()
+            tally.count_noted()
         if not keep:
             del file.events
-
-    for tally in tallies.values():
-        tally.finish()
 
     counted = [facts_at(tallies, group) for group in groups]
     return counted, facts_at(tallies).harnesses

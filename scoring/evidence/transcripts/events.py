@@ -21,6 +21,7 @@ from hashlib import blake2b
 from typing import Literal, NamedTuple, TypeAlias
 from zlib import crc32
 
+from scoring.evidence.commands.objective_flags import CallFlag
 from scoring.frozen import Frozen
 
 TEXT_LIMIT = 1024
@@ -138,12 +139,11 @@ class Call(Event):
 
     Attributes:
         id: the key of the call.
-        shows: what the call shows, as bits of
-            :mod:`scoring.evidence.commands.objective_flags`.
+        shows: what the call shows to the objective checks.
     """
 
     id: int
-    shows: int
+    shows: CallFlag
 
 
 class CallResult(Event):

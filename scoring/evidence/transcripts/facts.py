@@ -9,18 +9,9 @@ from pathlib import Path
 from typing import NamedTuple, TypedDict
 
 from scoring.errors import Warn
+from scoring.evidence.commands.objective_flags import CallFlag
 from scoring.frozen import Frozen
 from scoring.text import wrap64
-
-COVERED = 1
-"""The bit of a line that has a transcript. The bits 2, 4 and 8 are in ``objective_flags``."""
-
-CALLED = 16
-ENDED = 32
-"""The bits of a line with a call, and of one that states how a call ended.
-
-They are there where calls without a verdict count.
-"""
 
 # How transcripts are asked for.
 
@@ -101,7 +92,8 @@ class HarnessFacts(Frozen):
         tool_calls: how many calls of tools, each once; by the reference's rules, how many results.
         tool_errors: how many calls failed.
         duplicates_dropped: how many responses were repeated, and counted once.
-        flags: the bits of its lines.
+        shows: what its calls show to the objective checks.
+        ends_unknown: whether tools were called, and it is not stated of any call whether it failed.
         unmeasured: how many turns do not state all of their tokens. The output that some of them
             state is counted.
     """
@@ -117,13 +109,9 @@ class HarnessFacts(Frozen):
     tool_calls: int = 0
     tool_errors: int = 0
     duplicates_dropped: int = 0
-    flags: int = 0
+    shows: CallFlag = CallFlag.NOTHING
+    ends_unknown: bool = False
     unmeasured: int = 0
-
-    @property
-    def ends_unknown(self) -> bool:
-        """Whether tools were called, and it is not stated of any call whether it failed."""
-        return self.flags & (CALLED | ENDED) == CALLED
 
 
 PROMPT_STEPS = (
@@ -188,7 +176,9 @@ class TranscriptFacts(Frozen):
         cache_creations: tokens that were written to the cache.
         tool_calls: how many calls of tools.
         tool_errors: how many calls failed.
-        flags: the bits of its lines.
+        covered: whether a transcript has lines there.
+        shows: what its calls show to the objective checks.
+        ends_unknown: whether tools were called, and it is not stated of any call whether it failed.
         harnesses: what each harness contributed, in order of the names.
         spent: what was used, by model, step, quarter of an hour and service, in that order.
         began: the time of the first line; None without lines.
@@ -203,7 +193,9 @@ class TranscriptFacts(Frozen):
     cache_creations: int = 0
     tool_calls: int = 0
     tool_errors: int = 0
-    flags: int = 0
+    covered: bool = False
+    shows: CallFlag = CallFlag.NOTHING
+    ends_unknown: bool = False
     harnesses: tuple[HarnessFacts, ...] = ()
     spent: tuple[Spent, ...] = ()
     began: int | None = None
@@ -246,11 +238,6 @@ class TranscriptFacts(Frozen):
         if not self.tool_calls or self.ends_unknown:
             return None
         return self.tool_errors / self.tool_calls
-
-    @property
-    def ends_unknown(self) -> bool:
-        """Whether tools were called, and it is not stated of any call whether it failed."""
-        return self.flags & (CALLED | ENDED) == CALLED
 
 
 # What the reading met with.

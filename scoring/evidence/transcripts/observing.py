@@ -14,7 +14,7 @@ from typing import Any
 
 from scoring.evidence.commands.file_writes import work_trees_added
 from scoring.evidence.commands.git_commands import CommitRequest
-from scoring.evidence.commands.objective_flags import command_flags
+from scoring.evidence.commands.objective_flags import CallFlag, command_flags
 from scoring.evidence.commands.shell import commands_of
 from scoring.evidence.commands.testruns import TestTools
 
@@ -119,7 +119,11 @@ class Observations:
         self._note(Compaction)
 
     def note_call(
-        self, call: object, question: bool = False, agent: bool = False, shows: int = 0
+        self,
+        call: object,
+        question: bool = False,
+        agent: bool = False,
+        shows: CallFlag = CallFlag.NOTHING,
     ) -> None:
         """Note a call of a tool.
 
@@ -127,7 +131,7 @@ class Observations:
             call: the id of the call.
             question: whether it only asks the user something.
             agent: whether it starts a sub-agent.
-            shows: what it shows, as bits of ``objective_flags``.
+            shows: what it shows to the objective checks.
         """
         opened = self.open_call(call)
         opened.asks_user = question
@@ -358,8 +362,8 @@ class Observations:
 
     # What is counted.
 
-    def count_call(self, opened: OpenCall, shows: int = 0) -> None:
-        """Count a call, with the bits of what it shows."""
+    def count_call(self, opened: OpenCall, shows: CallFlag = CallFlag.NOTHING) -> None:
+        """Count a call, with what it shows to the objective checks."""
         self.noted[Call].append(Call(*self.at, id=opened.key, shows=shows))
 
     def count_result(self, call: object, failed: bool) -> None:

@@ -10,14 +10,12 @@ from collections.abc import Iterable, Mapping, Sequence
 from operator import attrgetter
 from typing import Any, NamedTuple, TypeAlias
 
+from scoring.evidence.commands.objective_flags import CallFlag
 from scoring.grouping import lists_by_key
 from scoring.text import wrap64
 
 from .events import Response, TokensStated, TokensUsed
 from .facts import (
-    CALLED,
-    COVERED,
-    ENDED,
     NO_STEP,
     NS_MAX,
     PROMPT_STEPS,
@@ -31,10 +29,10 @@ _Counts: TypeAlias = defaultdict[str, int]
 
 
 class _NotedCall(NamedTuple):
-    """A copy of a call: where it counts, and what it shows, as bits."""
+    """A copy of a call: where it counts, and what it shows to the objective checks."""
 
     place: int
-    shows: int
+    shows: CallFlag
 
 
 class _NotedResult(NamedTuple):
@@ -98,7 +96,9 @@ class _Sums:
 
     Attributes:
         counts: the counts, by the names of fields of :class:`~.facts.HarnessFacts`.
-        flags: the bits of its lines.
+        shows: what its calls show to the objective checks.
+        has_calls: whether a call was noted. Calls that are only counted do not matter here.
+        has_results: whether it was noted how a call ended.
         files: the numbers of the files with lines in it, each with the session of the lines.
         began: when its first line was written; after all times without lines.
         ended: when its last line was written; before all times without lines.
@@ -107,7 +107,9 @@ class _Sums:
 
     def __init__(self) -> None:
         self.counts = _Counts(int)
-        self.flags = 0
+        self.shows = CallFlag.NOTHING
+        self.has_calls = False
+        self.has_results = False
         self.files: set[tuple[int, str]] = set()
         self.began = NS_MAX
         self.ended = -NS_MAX
@@ -116,12 +118,19 @@ class _Sums:
     def add(self, other: "_Sums") -> None:
         """Add what is at other places."""
         _add(self.counts, other.counts)
-        self.flags |= other.flags
+        self.shows |= other.shows
+        self.has_calls |= other.has_calls
+        self.has_results |= other.has_results
         self.files |= other.files
         self.began = min(self.began, other.began)
         self.ended = max(self.ended, other.ended)
         for charged, spending in other.spent.items():
             _add(self.spent[charged], spending)
+
+    @property
+    def ends_unknown(self) -> bool:
+        """Whether tools were called, and it is not stated of any call whether it failed."""
+        return self.has_calls and not self.has_results
 
     def spend(self, charged: Spent, tokens: TokensUsed) -> _Counts:
         """Add tokens to what was used, and return the counts that they were added to.
@@ -145,8 +154,8 @@ def _add(counts: _Counts, more: Mapping[str, int]) -> None:
 class Tally:
     """The sums of one harness, by place.
 
-    Responses, calls and results may be written several times. They wait until :meth:`finish`,
-    which counts each once, at the lowest place of a copy.
+    Responses, calls and results may be written several times. What is noted of them waits until
+    the sums are asked for. Then each counts once, at the lowest place of a copy.
 
     Args:
         input_holds_cached: whether the input that the harness states includes what was read from
@@ -175,15 +184,17 @@ class Tally:
         noted = _NotedResponse(place, response, model, quarter)
         self._responses[response.id or object()].append(noted)
 
-    def note_call(self, place: int, key: int, shows: int) -> None:
-        """Note a copy of a call by its key (0: it has no copies), with the bits that it shows."""
+    def note_call(self, place: int, key: int, shows: CallFlag) -> None:
+        """Note a copy of a call by its key (0: it has no copies), with what it shows."""
         self._calls[key or object()].append(_NotedCall(place, shows))
 
     def note_result(self, place: int, key: int, failed: bool) -> None:
         """Note a copy of a result, by the key of the call. One failed copy makes a failure."""
         self._results[key or object()].append(_NotedResult(place, failed))
 
-    def cover(self, file: int, session: str, lines: Iterable[tuple[int, int]]) -> None:
+    def note_lines(
+        self, file: int, session: str, lines: Iterable[tuple[int, int]]
+    ) -> None:
         """Note that a file, by its number, has lines of a session.
 
         Args:
@@ -193,12 +204,11 @@ class Tally:
         """
         for place, time in lines:
             sums = self._sums[place]
-            sums.flags |= COVERED
             sums.files.add((file, session))
             sums.began = min(sums.began, time)
             sums.ended = max(sums.ended, time)
 
-    def turn(
+    def count_turn(
         self, place: int, response: Response, model: str = "", quarter: int = -1
     ) -> None:
         """Count a response, at once and without regard to copies.
@@ -242,22 +252,25 @@ class Tally:
                 charged = charged._replace(model=apart.model, service="")
             at.spend(charged, apart.tokens)
 
-    def drop(self, place: int, count: int = 1) -> None:
+    def count_repeats(self, place: int, count: int = 1) -> None:
         """Count responses that only repeat another one, at the place at which that one counts."""
         self._sums[place].counts["duplicates_dropped"] += count
 
-    def flag(self, place: int, flags: int) -> None:
-        """Note what a line shows, as bits."""
-        self._sums[place].flags |= flags
+    def note_shown(self, place: int, shows: CallFlag) -> None:
+        """Note what the calls in a line show to the objective checks."""
+        self._sums[place].shows |= shows
 
-    def end(self, place: int, calls: int, errors: int) -> None:
+    def count_ends(self, place: int, calls: int, errors: int) -> None:
         """Count calls of tools, and failed results, at a place."""
         counts = self._sums[place].counts
         counts["tool_calls"] += calls
         counts["tool_errors"] += errors
 
-    def finish(self) -> None:
-        """Count what was noted so far, each event once, and forget it."""
+    def count_noted(self) -> None:
+        """Count the events that were noted so far, each once, and forget them.
+
+        Called where no later file has a copy of them, since they take room.
+        """
         for noted in self._responses.values():
             for copies in _distinct_responses(noted):
                 self._count_response(copies)
@@ -283,17 +296,19 @@ class Tally:
             place = min(copy.place for copy in copies)
             quarter = min(copy.quarter for copy in copies)
 
-        self.turn(place, best.response, best.model, quarter)
+        self.count_turn(place, best.response, best.model, quarter)
         read = sum(copy.response.copies for copy in copies)
         if read > 1:
-            self.drop(place, read - 1)
+            self.count_repeats(place, read - 1)
 
     def _count_call(self, copies: Sequence[_NotedCall]) -> None:
-        """Count a call once, at its lowest place, with the bits of all copies."""
-        at = self._sums[min(copies).place]
+        """Count a call once, at its lowest place, with what all copies show."""
+        at = self._sums[min(copy.place for copy in copies)]
         at.counts["tool_calls"] += 1
+        at.has_calls = True
         for copy in copies:
-            at.flags |= CALLED | copy.shows
+            if copy.shows:
+                at.shows |= copy.shows
 
     def _count_result(
         self,
@@ -307,13 +322,14 @@ class Tally:
             counted_with: the copies of the call, or of the result where no call is known. A
                 failure counts at the lowest place of them.
         """
-        at = self._sums[min(counted_with).place]
-        at.flags |= ENDED
+        at = self._sums[min(copy.place for copy in counted_with)]
+        at.has_results = True
         if any(copy.failed for copy in copies):
             at.counts["tool_errors"] += 1
 
     def total(self, places: Iterable[int] | None) -> _Sums:
-        """Return what is at some places together; None: at all."""
+        """Return what is at some places together; None: at all. What was noted is counted."""
+        self.count_noted()
         total = _Sums()
         for place in self._sums if places is None else self._sums.keys() & places:
             total.add(self._sums[place])
@@ -334,14 +350,15 @@ def facts_at(
     for name in sorted(tallies):
         part = tallies[name].total(places)
         total.add(part)
-        if name and (part.flags or any(part.counts.values())):
+        if name and (part.files or any(part.counts.values())):
             sessions = {session for _, session in part.files} - {""}
             files = {file for file, _ in part.files}
             facts = HarnessFacts(
                 name,
                 sessions=len(sessions),
                 files=len(files),
-                flags=part.flags,
+                shows=part.shows,
+                ends_unknown=part.ends_unknown,
                 **part.counts,
             )
             harnesses.append(facts)
@@ -359,10 +376,12 @@ def facts_at(
         cache_creations=totals["cache_creation_tokens"],
         tool_calls=totals["tool_calls"],
         tool_errors=totals["tool_errors"],
-        flags=total.flags,
+        covered=bool(total.files),
+        shows=total.shows,
+        ends_unknown=total.ends_unknown,
         harnesses=tuple(harnesses),
         spent=tuple(sorted(spent)),
-        began=total.began if total.flags & COVERED else None,
-        ended=total.ended if total.flags & COVERED else None,
+        began=total.began if total.files else None,
+        ended=total.ended if total.files else None,
         unmeasured=totals["unmeasured"],
     )

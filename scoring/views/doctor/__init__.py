@@ -199,7 +199,7 @@ def examine(iter_log_dir: Path, sources: Sources, rubric: Rubric) -> Examination
     uncovered = []
     for facts in iterations:
         lines = facts.transcripts
-        if facts.record.session_tokens is None and lines and not lines.flags:
+        if facts.record.session_tokens is None and lines and not lines.covered:
             uncovered.append(facts.record.iteration)
 
     return Examination(

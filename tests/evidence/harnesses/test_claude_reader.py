@@ -22,9 +22,8 @@ from helpers.harness_lines import (
 from helpers.sessions import events_of, put
 from helpers.sessions import seen as seen_in
 
-from scoring.evidence.commands.objective_flags import BASH, LOOP_STATE, TESTS
+from scoring.evidence.commands.objective_flags import CallFlag
 from scoring.evidence.transcripts.events import CommitMade
-from scoring.evidence.transcripts.facts import COVERED
 
 
 def facts(root: Path, *lines: Line | bytes) -> tuple[int, ...]:
@@ -38,9 +37,11 @@ def outputs(root: Path, *lines: Line | bytes) -> tuple[int, int]:
     return found[0], found[2]
 
 
-def flags(root: Path, *lines: Line | bytes) -> int:
+def shown_in(root: Path, *lines: Line | bytes) -> CallFlag:
     write(root / "t" / "s.jsonl", *lines)
-    return read(root / "t")[0][0].flags
+    (facts,) = read(root / "t")[0]
+    assert facts.covered
+    return facts.shows
 
 
 def skipped(root: Path, *lines: Line | bytes) -> dict[str, int]:
@@ -267,50 +268,60 @@ class TestCheck:
     @pytest.mark.parametrize(
         ("item", "shown"),
         [
-            pytest.param(use("Bash", command="ls"), BASH, id="a command"),
+            pytest.param(use("Bash", command="ls"), CallFlag.SHELL, id="a command"),
             pytest.param(
                 use("Bash", command="cd x && uv run pytest -q"),
-                BASH | TESTS,
+                CallFlag.SHELL | CallFlag.TESTS,
                 id="tests",
             ),
             pytest.param(
                 use("Bash", command="cat .agents/loop-state.md"),
-                BASH | LOOP_STATE,
+                CallFlag.SHELL | CallFlag.LOOP_STATE,
                 id="cat loop state",
             ),
             pytest.param(
                 use("Bash", command="echo x > loop-state.md"),
-                BASH,
+                CallFlag.SHELL,
                 id="writes the loop state",
             ),
-            pytest.param(use("Bash"), BASH, id="no command"),
+            pytest.param(use("Bash"), CallFlag.SHELL, id="no command"),
             pytest.param(
-                {"type": "tool_use", "id": "a", "name": "Bash"}, BASH, id="no input"
+                {"type": "tool_use", "id": "a", "name": "Bash"},
+                CallFlag.SHELL,
+                id="no input",
             ),
             pytest.param(
-                use("Bash", command=["pytest"]), BASH | TESTS, id="a command in words"
-            ),
-            pytest.param(use("Bash", command=5), BASH, id="a command of another type"),
-            pytest.param(
-                use("Read", file_path="/x/loop-state.md"), LOOP_STATE, id="loop state"
+                use("Bash", command=["pytest"]),
+                CallFlag.SHELL | CallFlag.TESTS,
+                id="a command in words",
             ),
             pytest.param(
-                use("Read", file_path="/x/loop-state.md.bak"), 0, id="another file"
+                use("Bash", command=5), CallFlag.SHELL, id="a command of another type"
+            ),
+            pytest.param(
+                use("Read", file_path="/x/loop-state.md"),
+                CallFlag.LOOP_STATE,
+                id="loop state",
+            ),
+            pytest.param(
+                use("Read", file_path="/x/loop-state.md.bak"),
+                CallFlag.NOTHING,
+                id="another file",
             ),
             pytest.param(
                 use("Grep", command="pytest", file_path="loop-state.md"),
-                0,
+                CallFlag.NOTHING,
                 id="another tool",
             ),
             pytest.param(
                 {"type": "text", "name": "Bash", "input": {"command": "pytest"}},
-                0,
+                CallFlag.NOTHING,
                 id="no tool",
             ),
         ],
     )
-    def test_of_an_item(self, tmp_path: Path, item: Line, shown: int) -> None:
-        assert flags(tmp_path, response(1, "msg_1", "req_1", item)) == COVERED | shown
+    def test_of_an_item(self, tmp_path: Path, item: Line, shown: CallFlag) -> None:
+        assert shown_in(tmp_path, response(1, "msg_1", "req_1", item)) == shown
 
     def test_belongs_to_the_earliest_copy_of_the_call(self, tmp_path: Path) -> None:
         for name, second in (("a", 50), ("b", 1)):
@@ -319,7 +330,8 @@ class TestCheck:
                 response(second, "msg_1", "req_1", use("Bash", command="pytest")),
             )
         early, late = read(tmp_path / "t", [window(None, 5), window(5, 60)])[0]
-        assert (early.flags & TESTS, late.flags) == (TESTS, COVERED)
+        assert CallFlag.TESTS in early.shows
+        assert (late.covered, late.shows) == (True, CallFlag.NOTHING)
 
 
 class TestLine:

@@ -25,11 +25,11 @@ from helpers.harness_lines import (
 from helpers.sessions import CORRECTION, events_of, put
 from helpers.sessions import seen as seen_in
 
-from scoring.evidence.commands.objective_flags import BASH, LOOP_STATE, TESTS
+from scoring.evidence.commands.objective_flags import CallFlag
 from scoring.evidence.harnesses.codex import Codex
 from scoring.evidence.harnesses.codex_counts import CountedTurn
 from scoring.evidence.transcripts.events import Call
-from scoring.evidence.transcripts.facts import COVERED, HarnessFacts
+from scoring.evidence.transcripts.facts import HarnessFacts
 
 
 def facts(root: Path, *lines: Line | bytes) -> tuple[int, ...]:
@@ -283,38 +283,45 @@ class TestCheck:
             (
                 "function_call",
                 {"name": "exec_command", "arguments": {"command": "npm test"}},
-                BASH,
+                CallFlag.SHELL,
             ),
             (
                 "function_call",
                 {"name": "write_stdin", "arguments": {"chars": "pytest"}},
-                0,
+                CallFlag.NOTHING,
             ),
-            ("function_call", {"name": "exec_command", "arguments": "pytest"}, BASH),
-            ("function_call", {"name": "shell"}, BASH),
+            (
+                "function_call",
+                {"name": "exec_command", "arguments": "pytest"},
+                CallFlag.SHELL,
+            ),
+            ("function_call", {"name": "shell"}, CallFlag.SHELL),
             (
                 "local_shell_call",
                 {"action": {"type": "exec", "command": ["pytest"]}},
-                BASH | TESTS,
+                CallFlag.SHELL | CallFlag.TESTS,
             ),
-            ("local_shell_call", {}, BASH),
+            ("local_shell_call", {}, CallFlag.SHELL),
             (
                 "custom_tool_call",
                 {"name": "exec", "input": "await tools.exec_command({cmd: 'pytest'})"},
-                BASH | TESTS,
+                CallFlag.SHELL | CallFlag.TESTS,
             ),
             (
                 "message",
                 {"role": "user", "content": [{"type": "input_text", "text": "pytest"}]},
-                0,
+                CallFlag.NOTHING,
             ),
         ],
     )
-    def test_of_a_tool(self, tmp_path: Path, kind: str, keys: Line, shown: int) -> None:
+    def test_of_a_tool(
+        self, tmp_path: Path, kind: str, keys: Line, shown: CallFlag
+    ) -> None:
         if isinstance(keys.get("arguments"), dict):
             keys = keys | {"arguments": json.dumps(keys["arguments"])}
         write(tmp_path / "t" / "r.jsonl", item(1, kind, **keys))
-        assert read(tmp_path / "t")[0][0].flags == COVERED | shown
+        (facts,) = read(tmp_path / "t")[0]
+        assert (facts.covered, facts.shows) == (True, shown)
 
     @pytest.mark.parametrize(
         ("command", "reads"),
@@ -343,7 +350,8 @@ class TestCheck:
             arguments=json.dumps({"command": command}),
         )
         write(tmp_path / "t" / "r.jsonl", call)
-        assert bool(read(tmp_path / "t")[0][0].flags & LOOP_STATE) is reads
+        (facts,) = read(tmp_path / "t")[0]
+        assert (CallFlag.LOOP_STATE in facts.shows) is reads
 
 
 class TestLine:

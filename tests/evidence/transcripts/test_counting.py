@@ -41,21 +41,23 @@ def test_only_files_that_share_responses_wait_for_each_other(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     steps: list[str] = []
-    finish = Tally.finish
+    count_noted = Tally.count_noted
     count = ClaudeCode.count
 
-    def noted_finish(tally: Tally) -> None:
-        steps.append("finish")
-        finish(tally)
+    def noted_end(tally: Tally) -> None:
+        steps.append("end")
+        count_noted(tally)
 
     def noted_count(harness: ClaudeCode, *rest: object) -> None:
         steps.append("count")
         count(harness, *rest)  # type: ignore[arg-type]
 
-    monkeypatch.setattr(Tally, "finish", noted_finish)
+    monkeypatch.setattr(Tally, "count_noted", noted_end)
     monkeypatch.setattr(ClaudeCode, "count", noted_count)
     files = [file_with(response) for response in (1, 2, 3, 2)]
     (counted,), _ = count_lines(files, [range(1)])
 
-    assert steps == ["count", "finish", "count", "finish", "count", "count", "finish"]
+    first = ["count", "end", "count", "end", "count", "count"]
+    assert steps[:6] == first
+    assert set(steps[6:]) == {"end"}
     assert (counted.turns, counted.output_tokens) == (3, 1 + 2 + 3)

@@ -22,7 +22,7 @@ from helpers.harness_lines import (
 from helpers.sessions import keys_of_lines, without_span
 from helpers.timing import is_linear
 
-from scoring.evidence.commands.objective_flags import BASH
+from scoring.evidence.commands.objective_flags import CallFlag
 from scoring.evidence.commands.testruns import TestTools as Tools
 from scoring.evidence.harnesses.codex_counts import CountedTurn
 from scoring.evidence.harnesses.lines import Lines
@@ -614,7 +614,7 @@ class TestBreak:
         assert (call.id, ended.id, call.shows) == (
             key_of("toolu_2"),
             key_of("toolu_2"),
-            BASH,
+            CallFlag.SHELL,
         )
         assert {program.line for program in events.of(ProgramRun)} == {2}
 

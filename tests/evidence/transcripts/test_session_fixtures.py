@@ -15,13 +15,10 @@ from sessions.world import CLAUDE, CLI, CODEX, LOOP_STATE, TESTS, Totals, Truth,
 
 from rubric import released_rubric
 from scoring.evidence.attribution.attributed import AttributedScan
-from scoring.evidence.commands.objective_flags import BASH
-from scoring.evidence.commands.objective_flags import LOOP_STATE as READ_LOOP_STATE
-from scoring.evidence.commands.objective_flags import TESTS as RAN_TESTS
+from scoring.evidence.commands.objective_flags import CallFlag
 from scoring.evidence.harnesses.scan import Scan
 from scoring.evidence.reference.transcripts import ReferenceScan
 from scoring.evidence.transcripts.facts import (
-    COVERED,
     NS,
     HarnessFacts,
     IterationWindow,
@@ -186,9 +183,7 @@ def under_the_rules(
         observed = facts[window]
         assert isinstance(observed, TranscriptFacts)
         shares = [share for share in observed.harnesses if share.name == harness]
-        return (_totals(shares[0]) if shares else Totals()), bool(
-            observed.flags & COVERED
-        )
+        return (_totals(shares[0]) if shares else Totals()), observed.covered
 
     wrong = differences(truth, found, here=here)
     for n, window in enumerate(windows):
@@ -206,7 +201,11 @@ def under_the_rules(
 
 
 def _totals(share: HarnessFacts) -> Totals:
-    bits = ((BASH, CLI), (RAN_TESTS, TESTS), (READ_LOOP_STATE, LOOP_STATE))
+    flags = (
+        (CallFlag.SHELL, CLI),
+        (CallFlag.TESTS, TESTS),
+        (CallFlag.LOOP_STATE, LOOP_STATE),
+    )
     return Totals(
         share.turns,
         share.input_tokens,
@@ -215,7 +214,7 @@ def _totals(share: HarnessFacts) -> Totals:
         share.cache_creation_tokens,
         share.tool_calls,
         share.tool_errors,
-        sum(here for bit, here in bits if share.flags & bit),
+        sum(here for flag, here in flags if flag in share.shows),
     )
 
 

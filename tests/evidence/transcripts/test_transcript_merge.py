@@ -133,7 +133,8 @@ def totals(facts: list[TranscriptFacts]) -> list[Any]:
     return [
         (
             summary(f),
-            f.flags,
+            f.covered,
+            f.shows,
             [msgspec.structs.replace(h, files=0) for h in f.harnesses],
         )
         for f in facts

@@ -17,13 +17,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from scoring.evidence.commands.objective_flags import BASH, LOOP_STATE, TESTS
+from scoring.evidence.commands.objective_flags import CallFlag
 from scoring.evidence.harnesses.scan import Scan
 from scoring.evidence.reference.exact_lines import LineContent, read_exactly
 from scoring.evidence.reference.transcripts import ReferenceScan
 from scoring.evidence.transcripts.events import Response, TokensStated, TokensUsed
 from scoring.evidence.transcripts.facts import (
-    COVERED,
     IterationWindow,
     ReadingOptions,
     TranscriptFacts,
@@ -179,20 +178,25 @@ def said(
     cache_creations: int = 0,
     tool_calls: int = 0,
     tool_errors: int = 0,
-    covered: int = 1,
     bash: int = 0,
     tests: int = 0,
     loop_state: int = 0,
 ) -> LineContent:
     """What a line at :data:`TIME` contributes."""
-    flags = covered * COVERED | bash * BASH | tests * TESTS | loop_state * LOOP_STATE
+    shows = CallFlag.NOTHING
+    if bash:
+        shows |= CallFlag.SHELL
+    if tests:
+        shows |= CallFlag.TESTS
+    if loop_state:
+        shows |= CallFlag.LOOP_STATE
     turn = Response(
         0,
         TIME,
         stated=TokensStated.ALL,
         tokens=TokensUsed(output_tokens, input_tokens, cache_reads, cache_creations),
     )
-    return LineContent(0, TIME, flags, tool_calls, tool_errors, turn if turns else None)
+    return LineContent(0, TIME, shows, tool_calls, tool_errors, turn if turns else None)
 
 
 TURN = said(1, 10, 5, 80, 20)
@@ -284,7 +288,7 @@ ONE_VIEW: dict[str, tuple[bytes, LineContent | None]] = {
     ),
     "content of a codex line": (
         line(payload=COUNTED, message={"content": "x"}),
-        replace(CODEX_TURN, flags=0),
+        replace(CODEX_TURN, shows=None),
     ),
 }
 """A wrong type spoils tokens or checks, and leaves the other."""
@@ -705,7 +709,8 @@ class TestWindows:
                 cache_creations=80,
                 tool_calls=2,
                 tool_errors=1,
-                flags=COVERED | BASH | TESTS | LOOP_STATE,
+                covered=True,
+                shows=CallFlag.SHELL | CallFlag.TESTS | CallFlag.LOOP_STATE,
             )
         ]
 
