@@ -15,7 +15,7 @@ from scoring.views.against import against_page, compare
 from scoring.views.chosen_work import none_chosen, period_text
 from scoring.views.cost_days import CostDays
 from scoring.views.gone_folders import left_out_notes, left_out_sessions
-from scoring.views.look_at import look_at
+from scoring.views.look_at import LISTED_KINDS, list_page, look_at, units_of_kind
 from scoring.views.work_groups import work_by
 from scoring.views.work_pages import NO_WORK, notes_on_history, work_page
 from scoring.views.work_rows import WorkRow, day_of, work_rows, work_summary
@@ -25,6 +25,7 @@ from .options import (
     EVIDENCE_OPTIONS,
     FROM_DAYS,
     OUTCOME_OPTIONS,
+    choice,
     flag,
     settings_command,
     valued,
@@ -88,6 +89,7 @@ class _Choice(NamedTuple):
     "SHA",
     "Compare the work after this commit with the work before it.",
 )
+@choice("--list", tuple(LISTED_KINDS), "List these units and no more.", key="kind")
 def command(
     settings: Settings,
     since: str | None,
@@ -97,6 +99,7 @@ def command(
     authors: tuple[str, ...],
     against: str | None,
     since_commit: str | None,
+    kind: str | None,
 ) -> None:
     """Say what became of all the work, what it cost, and what to look at.
 
@@ -105,10 +108,14 @@ def command(
 
     Example:  da-score work --since 2026-05-01 --until 2026-05-31
     """
-    if against is not None and since_commit is not None:
-        raise click.UsageError(
-            "--against and --since-commit are two comparisons: give one."
-        )
+    answers = {
+        "--against": against,
+        "--since-commit": since_commit,
+        "--list": kind,
+    }
+    given = [name for name, value in answers.items() if value is not None]
+    if len(given) > 1:
+        raise click.UsageError(f"{' and '.join(given)} ask for two answers: give one.")
     period = period_between(since, until, today_here())
 
     horizon_days = outcome_rules(settings).horizon_days
@@ -130,6 +137,12 @@ def command(
         return
 
     rows = work_rows(filter(choice.includes, book.units), settings.store_dir)
+    if kind is not None:
+        rows = units_of_kind(rows, kind)
+        value = {"units": [row.values for row in rows]}
+        reply(settings, value, list_page(rows, kind))
+        return
+
     value: dict[str, Any] = {
         "units": [row.values for row in rows],
         "summary": work_summary(rows),

@@ -208,8 +208,8 @@ def _sources_of(plan: BackfillPlan, report: LogReport) -> Sources:
         "warn": report.warnings.append,
         "keep": plan.keeps_cache or not plan.dry_run,
     }
-    rules = rules_of(plan.rubric)
-    return Sources.under(rules, settings.repo_dir, settings.transcript_dirs, options)
+    places = settings.repo_dir, settings.transcript_dirs
+    return Sources.under(rules_of(plan.rubric), *places, options)
 
 
 def _bring_up_to_date(

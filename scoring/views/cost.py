@@ -1,4 +1,4 @@
-"""What work cost, by day, week, month, session, model, harness or author, and the dearest units.
+"""What work cost, by day, week, month, model, author, task and others, and the dearest units.
 
 The figures rest on the units of ``work``: ``docs/TABLES.md``, "Tokens and cost".
 """
@@ -90,6 +90,11 @@ def _dated(form: str) -> NameOf:
     return lambda expense: f"{expense.day:{form}}" if expense.day else ""
 
 
+def _task_of(unit: Unit) -> str:
+    """Return the task of a unit's first entry, or "" without one."""
+    return unit.first_entry.task if unit.first_entry else ""
+
+
 GROUPINGS: dict[str, NameOf] = {
     "day": _dated("%Y-%m-%d"),
     "week": _dated("%G-W%V"),
@@ -98,6 +103,7 @@ GROUPINGS: dict[str, NameOf] = {
     "model": lambda expense: expense.charge.model,
     "harness": lambda expense: expense.harness,
     "author": lambda expense: expense.row.values["author"] or "",
+    "task": lambda expense: _task_of(expense.row.unit),
 }
 """By grouping, what returns the name of the group of an expense, or "" where it is not known."""
 

@@ -1,6 +1,5 @@
 """The units of work that most deserve a look, each with its reason and where to look."""
 
-import importlib.util
 import re
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping
@@ -53,26 +52,20 @@ ReasonKind: TypeAlias = Literal[
 
 _WORST_FIRST: tuple[ReasonKind, ...] = get_args(ReasonKind)
 
-_LISTED_KINDS: Mapping[str, tuple[str, str]] = {
-    "taken_back": ("taken back", "state = 'taken_back'"),
-    "reverted": ("reverted", "state = 'reverted'"),
-    "tests_failed": ("with failing tests at the end", ""),
-    "defective": ("fixed later", "defective and state = 'landed'"),
-    "lost": ("lost", "state = 'lost'"),
+LISTED_KINDS: Mapping[str, str] = {
+    "taken_back": "taken back",
+    "reverted": "reverted",
+    "tests_failed": "with failing tests at the end",
+    "defective": "fixed later",
+    "lost": "lost",
 }
-"""For kinds of trouble, what people read, and a condition in SQL for the rows of ``work``.
-
-The condition is "" where no column shows the kind.
-"""
+"""For the kinds of trouble that ``work --list`` takes, what people read."""
 
 
 NOTHING_JUDGED = (
     "Nothing could be looked at: no session is here, and no work can be judged."
 )
 """Stands where no unit could have a reason, in place of the words that none has one."""
-
-_UNITS = "select unit, cost, subject from work"
-"""What a query that lists units begins with."""
 
 
 class Reason(NamedTuple):
@@ -365,6 +358,8 @@ def _sightings(unit: Unit) -> dict[str, str]:
     return sightings
 
 
+_LIST_COLUMNS = (Column("COST", right=True), "ENDED", SUBJECT, "WHERE")
+
 _COLUMNS = (
     Column("ITER", right=True),
     Column("DATE"),
@@ -399,6 +394,42 @@ def look_at_page(rows: WorkRows) -> Page:
     yield from (Line(text, "dim") for text in others)
 
 
+def units_of_kind(rows: WorkRows, kind: str) -> list[WorkRow]:
+    """Return the units of one of :data:`LISTED_KINDS`.
+
+    Args:
+        rows: the work, in the order in which it ended.
+        kind: the kind.
+    """
+    if kind == "tests_failed":
+        return failing_tests(rows)
+    if kind == "defective":
+        return [row for row in in_state(rows, "landed") if row.unit.defective]
+    return list(in_state(rows, kind))
+
+
+def list_page(rows: WorkRows, kind: str) -> Page:
+    """Yield a table of units of one of :data:`LISTED_KINDS`, below how many they are."""
+    yield Line(f"{counted(len(rows), 'unit')} {LISTED_KINDS[kind]}", "bold")
+    if rows:
+        yield Table(_LIST_COLUMNS, list(map(_list_row, rows)))
+
+
+def _list_row(row: WorkRow) -> Cells:
+    unit = row.unit
+    where = f"session {row.values['session_id']}"
+    if unit.commit:
+        where = short(unit.commit)
+    elif unit.first_line:
+        where = place_of(unit.first_line, row)
+    return (
+        cost_text(row.cost),
+        str(day_of(unit.ended) or "-"),
+        subject_cell(unit.subject or "work without a commit"),
+        printable(where),
+    )
+
+
 def not_shown(rows: WorkRows, worst: Collection[PlainData]) -> Iterator[str]:
     """Yield for each kind of trouble of which not all units are shown how many there are.
 
@@ -410,22 +441,10 @@ def not_shown(rows: WorkRows, worst: Collection[PlainData]) -> Iterator[str]:
         worst: the units that are shown, as of :func:`look_at`.
     """
     shown = Counter(unit["reason"] for unit in worst)
-    counts = Counter[str](row.unit.state for row in rows)
-    counts["tests_failed"] = len(failing_tests(rows))
-    counts["defective"] = sum(
-        bool(row.unit.defective) for row in in_state(rows, "landed")
-    )
-
-    for kind, (what, condition) in _LISTED_KINDS.items():
-        if counts[kind] > shown[kind]:
-            command = ""
-            if not condition:
-                command = ": da-score check --no-failing-tests"
-            elif importlib.util.find_spec("duckdb"):
-                command = f': da-score query "{_UNITS} where {condition}"'
-            else:  # there is no query
-                command = f": rows with {condition} in da-score export --tables work"
-            yield f"{counted(counts[kind], 'unit')} {what}{command}"
+    for kind, what in LISTED_KINDS.items():
+        count = len(units_of_kind(rows, kind))
+        if count > shown[kind]:
+            yield f"{counted(count, 'unit')} {what}: da-score work --list {kind}"
 
     listed = {unit["unit"] for unit in worst}
     others = _other_work(rows)

@@ -130,19 +130,22 @@ def became_page(
 
     work = WorkGroup("", rows, work_summary(rows))
     yield Line(states_text(work.summary, "unit of work", "units of work"), "bold")
-    days = horizon_text(horizon_days) if horizon_days else "some time"
+    old_enough = "old enough to judge"
+    counted_when = "of work that is old enough"
+    if horizon_days:
+        days = horizon_text(horizon_days)
+        old_enough = f"on the trunk for {days}"
+        counted_when = f"after {days} on the trunk"
     fixed = work.fixed
     if fixed.whole:
         verb = "was" if fixed.part == 1 else "were"
-        yield f"Of those on the trunk for {days} {fixed} {verb} {FIXED_LATER}."
+        yield f"Of those {old_enough} {fixed} {verb} {FIXED_LATER}."
     unread = sum(bool(row.unit.outcome and row.unit.outcome.is_unread) for row in rows)
     if unread:
         units = counted(unread, "unit")
         yield f"Git lacks lines of {units} here, so what was fixed or undone later is not known."
     elif not fixed.whole:
-        yield (
-            f"None can be judged yet: what was {FIXED_LATER} is counted after {days} on the trunk."
-        )
+        yield f"None can be judged yet: what was {FIXED_LATER} is counted {counted_when}."
 
     yield from _cost_lines(work)
     yield from (Line(text, "dim") for text in _missing_lines(work))
@@ -190,22 +193,23 @@ def _cost_lines(work: WorkGroup) -> Lines:
         )
         return
 
-    text = f"It cost {cost_text(cost, is_partial=bool(work.summary['unpriced']))}"
+    total = cost_text(cost, is_partial=bool(work.summary["unpriced"]))
+    text = f"It cost {total} in all"
+    unknown = without_cost(work.rows)
+    if unknown:
+        units = counted(work.summary["units"], "unit")
+        text += f"; the cost of {unknown} of {units} is not known"
     landed_priced = work.summary["landed_priced"]
     if landed_priced:
-        landed = "the landed unit"
-        if landed_priced > 1:
-            landed = f"each of {landed_priced} landed units"
         is_partial = any(
             row.cost is not None and row.values.get("unpriced")
             for row in in_state(work.rows, "landed")
         )
         per_landed = cost_text(work.summary["cost_per_landed"], is_partial=is_partial)
-        text += f", {per_landed} for {landed} with a known cost"
-    unknown = without_cost(work.rows)
-    if unknown:
-        units = counted(work.summary["units"], "unit")
-        text += f"; of {units} the cost of {unknown} is not known"
+        landed = counted(landed_priced, "landed unit")
+        text += f". The cost of {landed} is known: {per_landed} each"
+        if landed_priced > 1:
+            text += " on average"
     yield f"{text}."
 
     yield from unpriced_lines(work.summary["unpriced"])

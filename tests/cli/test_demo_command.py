@@ -32,7 +32,7 @@ class TestDemo:
             "$ da-score work\nOf 9 units of work 6 landed, 1 was reverted"
         )
         for shown in (
-            "\nIt cost $0.48, ",
+            "\nIt cost $0.48 in all; ",
             "\nLook at\n",
             "\nReverted: commit f05ce0048ec2 ",
             "\nIteration 5   rubric 2.1.0   score 0.288   band poor\n",

@@ -383,7 +383,7 @@ class TestCommand:
         # one month alone has work
         assert "; write --since" not in one_line(empty)
         both = da_score("work", "--against", "codex", "--since-commit", "f05ce0048ec2")
-        assert "two comparisons" in both.err
+        assert "--against and --since-commit ask for two answers: give one." in both.err
 
     def test_and_since_take_the_same_words(
         self, da_score: DaScore, monkeypatch: pytest.MonkeyPatch

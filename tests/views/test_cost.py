@@ -100,6 +100,20 @@ def test_unclear_work_is_apart_from_open_work() -> None:
     }
 
 
+def test_by_task_is_that_of_the_first_entry(history: History, cost: Any) -> None:
+    sha = Repo.at(history.repo).git("log", "-1", "--format=%H", "--grep=Add 1")
+    history.log.mkdir(parents=True, exist_ok=True)
+    (history.log / "iter-1.yaml").write_text(
+        f"schema_version: 2\niteration: 1\ntask_id: links\ncommit: {sha}\n"
+    )
+    groups = cost("--by", "task", "--json").json["groups"]
+    costs = {group["name"]: group["cost"] for group in groups}
+    units = cost("--json", command="work").json["units"]
+    (unit,) = (unit for unit in units if unit["iteration"] == 1)
+    assert costs["links"] == pytest.approx(unit["cost"])
+    assert costs.keys() == {"links", "unknown"}
+
+
 def test_days_are_those_of_the_time_zone(cost: Any) -> None:
     def days(zone: str) -> list[str]:
         return [
@@ -166,7 +180,7 @@ def test_a_cost_without_some_responses_is_said_to_be_at_least_that(
     assert ("1 response has no known price: " in page) == is_fast
     head = cost(command="work").out
     assert ("It cost at least $" in head) == is_fast
-    assert (", at least $" in head) == is_fast
+    assert ("is known: at least $" in head) == is_fast
     assert "at least <" not in head
 
 

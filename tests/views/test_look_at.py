@@ -1,9 +1,6 @@
 """``Look at``: the units that most deserve a look, and commands that list all of a kind."""
 
-import csv
 import html
-import importlib.util
-import io
 import re
 import shlex
 from pathlib import Path
@@ -88,47 +85,29 @@ def counted_units(line: str, what: str) -> tuple[int, str]:
     return int(match[1]), match[2]
 
 
-@needs("duckdb")
+@pytest.mark.parametrize(
+    "what", ["lost", "with failing tests at the end"], ids=["lost", "tests_failed"]
+)
 def test_the_command_lists_as_many_units_as_are_counted(
-    places: tuple[str, ...], da_score: Any
+    places: tuple[str, ...], da_score: Any, what: str
 ) -> None:
-    text = da_score("work", *places).out
-    (line,) = lines_of(text, " lost: da-score query")
-    count, command = counted_units(line, "lost")
+    """Of failing tests, what passed later in its session is neither counted nor listed."""
+    (line,) = lines_of(da_score("work", *places).out, f" units {what}")
+    count, command = counted_units(line, what)
     assert count == MANY
-    assert len(da_score(*shlex.split(command), "--json", *places).json) == MANY
+    arguments = shlex.split(command)
+    assert len(da_score(*arguments, "--json", *places).json["units"]) == MANY
+    title, _, *rows = da_score(*arguments, *places).out.splitlines()
+    assert title == f"{MANY} units {what}"
+    assert len(rows) == MANY
 
 
-def test_without_duckdb_no_query_is_named(
-    places: tuple[str, ...], da_score: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    find_spec = importlib.util.find_spec
-
-    def without_duckdb(name: str, *more: Any) -> Any:
-        return None if name == "duckdb" else find_spec(name, *more)
-
-    monkeypatch.setattr(importlib.util, "find_spec", without_duckdb)
-    text = da_score("work", *places).out
-    (line,) = lines_of(text, "units lost")
-    assert (
-        line
-        == f"{MANY} units lost: rows with state = 'lost' in da-score export --tables work"
-    )
-    command = line.partition(" in da-score ")[2]
-    table = da_score(*command.split(), *places, "--rubric", "3.1.0").out
-    states = [row["state"] for row in csv.DictReader(io.StringIO(table))]
-    assert states.count("lost") == MANY
-    assert "da-score query" not in text
-
-
-def test_the_gate_lists_all_work_with_failing_tests(
+def test_the_gate_fails_for_all_work_with_failing_tests(
     places: tuple[str, ...], da_score: Any
 ) -> None:
-    """What passed later in its session is neither counted nor listed."""
-    (line,) = lines_of(da_score("work", *places).out, "failing tests")
-    count, command = counted_units(line, "with failing tests at the end")
-    found = da_score(*shlex.split(command), "--rubric", "3.1.0", *places)
-    assert (found.status, count) == (3, MANY)
+    gate = ("check", "--no-failing-tests", "--rubric", "3.1.0")
+    found = da_score(*gate, *places)
+    assert found.status == 3
     assert len(lines_of(found.out, "FAIL  the work: no-failing-tests: ")) == MANY
 
 

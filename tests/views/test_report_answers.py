@@ -125,8 +125,10 @@ def test_units_without_a_known_cost_are_of_all_units() -> None:
     work = [piece("landed", 2.0), piece("landed"), piece("open")]
     talk = WorkRow(Unit("talk", "talk", state="talk"), None, work[0].values)
     lines = list(became_page([*work, talk], 14))
-    text = "$2.00 for the landed unit with a known cost; of 3 units the cost of 2 is not known."
-    assert f"It cost $2.00, {text}" in lines
+    assert (
+        "It cost $2.00 in all; the cost of 2 of 3 units is not known."
+        " The cost of 1 landed unit is known: $2.00 each."
+    ) in lines
     assert without_cost([*work, talk]) == 2
 
 
@@ -443,6 +445,25 @@ def test_what_is_not_judged_yet_is_said_in_the_same_words() -> None:
     said = f"None can be judged yet: what was {FIXED_LATER} is counted after 14 days on the trunk."
     assert said in list(became_page(work, 14))
     assert said in page(found)
+
+
+def test_of_a_fleet_the_page_on_a_terminal_has_the_words_of_the_report() -> None:
+    judged = [piece("landed", defective=False)]
+    none_judged = (
+        f"None can be judged yet: what was {FIXED_LATER} is counted of work that"
+    )
+    for work, said in (
+        (judged, "Of those old enough to judge 0 of 1 ("),
+        (
+            [piece("landed")],
+            none_judged,
+        ),
+    ):
+        lines = map(str, became_page(work, 0))
+        assert any(line.startswith(said) for line in lines)
+    found = made(horizon_days=0, is_fleet=True)
+    found.work = judged
+    assert "old enough to judge" in page(found)
 
 
 class TestPurchase:

@@ -96,7 +96,7 @@ class TestRun:
         asked = ("run", "--no-write", *NEW), ("work",), ("report", "--terminal", *NEW)
         head, *others = (da_score(*one).out.partition("\n\n")[0] for one in asked)
         assert others == [head, head]
-        assert f"It cost {cost_text(work['summary']['cost'])}," in head
+        assert f"It cost {cost_text(work['summary']['cost'])} in all" in head
         for name in ("harness", "model", "month"):
             rows = da_score("query", f"from by_{name}", "--json").json
             for one, view in zip(work["by"][name], rows, strict=True):
