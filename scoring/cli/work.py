@@ -139,8 +139,8 @@ def command(
     rows = work_rows(filter(choice.includes, book.units), settings.store_dir)
     if kind is not None:
         rows = units_of_kind(rows, kind)
-        value = {"units": [row.values for row in rows]}
-        reply(settings, value, list_page(rows, kind))
+        units_alone = {"units": [row.values for row in rows]}
+        reply(settings, units_alone, list_page(rows, kind))
         return
 
     value: dict[str, Any] = {
