@@ -46,6 +46,9 @@ _PACK = re.compile(r"(?!.*/refs/).*/objects/pack/[^/]+\.pack")
 _NOTHING = re.compile("(?!)")
 _MOST_FILES = 50_000
 
+MOST_KEPT = 64 << 20
+"""How many bytes the store keeps of what is known about a log. The rest is asked again."""
+
 
 class Answers(Frozen):
     """What git and transcripts say of one iteration.
@@ -236,6 +239,7 @@ class AnswerStore:
         self._begun = time.time_ns()
         self._state: bytes | None = None
         self._kept: set[bytes] = set()
+        self._room = MOST_KEPT
 
     def __enter__(self) -> Self:
         return self
@@ -329,12 +333,14 @@ class AnswerStore:
         self._store.put_value(
             "answer", self._key, b"", _KeptState(watched, self._state)
         )
-        for (key, stamp), value in self._store.get_all("answer", self._key).items():
+        rows = self._store.get_all("answer", self._key, MOST_KEPT)
+        for (key, stamp), value in rows.items():
             if kept and stamp == kept.state != self._state:
                 self._store.put("answer", key, self._state, value)
                 stamp = self._state
             if stamp == self._state:
                 self._kept.add(key)
+                self._room -= len(value)
 
     @property
     def may_keep(self) -> bool:
@@ -344,11 +350,14 @@ class AnswerStore:
     def put(self, name: object, value: object) -> None:
         """Keep a value under the number of an iteration or another name.
 
-        Nothing is kept where the name has a value already, or there was a warning.
+        Nothing is kept where the name has a value already, there was a warning, or all values would
+        have more than :data:`MOST_KEPT` bytes.
         """
         key = self._key_of(name)
         if key not in self._kept and self.may_keep:
-            self._store.put_value("answer", key, self._state, value)
+            self._room -= self._store.put_value(
+                "answer", key, self._state, value, self._room
+            )
 
     def _key_of(self, name: object) -> bytes:
         """Return the key in the store of what is kept under a name."""

@@ -54,8 +54,9 @@ from scoring.evidence.git.patches import FilePatch, Hunk, line_key
 from scoring.evidence.git.repository import GitRepository
 from scoring.evidence.harnesses import discovery, json_reader, lines
 from scoring.evidence.harnesses.sqlite_store import opened_database
+from scoring.evidence.kept_answers import AnswerStore, Watched
 from scoring.evidence.labels import Judgment
-from scoring.evidence.rules import ATTRIBUTED, Sources
+from scoring.evidence.rules import ATTRIBUTED, Options, Sources
 from scoring.evidence.transcripts import opening
 from scoring.files import read_file
 from scoring.fleet.fleet_toml import read_fleet
@@ -268,6 +269,48 @@ def _(here: Here) -> str:
     records = sources.entries([], here.folder, silent)
     assert len(records) == 5
     return "".join(said)
+
+
+@reaches("scoring.evidence.git.history._MANY_BRANCHES")
+def _(here: Here) -> str:
+    """More branches than git takes as arguments are followed all the same."""
+    repo = Repo(here.folder / "repo")
+    base = repo.commit({"a": "b"})
+    stream = ""
+    for number in range(20_001):
+        stream += f"commit refs/heads/b{number}\ncommitter C <c@x> {number} +0000\n"
+        stream += f"data 1\nx\nfrom {base}\n\n"
+    repo.git("fast-import", "--quiet", given=stream.encode())
+    repo.git("pack-refs", "--all")
+
+    said: list[str] = []
+    repo.checkout("master")
+    history = AttributedHistory(repo.path, [], warn=said.append)
+    here.patch.setattr(AttributedHistory, "_live_tips", lambda *_: [base] * 50_000)
+    assert history.on_live_branches(0) == set()
+    return "".join(said)
+
+
+@reaches("scoring.evidence.kept_answers.MOST_KEPT")
+def _(here: Here) -> str:
+    """Of three answers two have room in the store, also when they are kept for a new state."""
+    here.patch.setattr("scoring.evidence.kept_answers.MOST_KEPT", 2500)
+    here.patch.setattr("scoring.evidence.kept_answers.is_settled", lambda *_: True)
+    repo = Repo(here.folder / "repo")
+    repo.commit({"a": "b"})
+    options: Options = {"cache_dir": here.folder / "cache"}
+    sources = Sources.under(ATTRIBUTED, repo.path, options=options)
+
+    for files in (frozenset(), frozenset({"another"})):
+        watched = Watched(repository=str(repo.path / ".git"), files=files)
+        with AnswerStore(sources, repo.path) as answers:
+            answers.watch(watched)
+            for name in (1, 2, 3):
+                answers.put(name, "x" * 1000)
+        with AnswerStore(sources, repo.path) as answers:
+            assert answers.get_all([1, 2], str) == ["x" * 1000] * 2
+            assert answers.get_all([3], str) is None
+    return "nothing"
 
 
 @reaches("scoring.log.parse._LONGEST_COMMIT")
@@ -975,6 +1018,32 @@ def refused_bundle(here: Here, count: int, size: int) -> str:
     return refusal(lambda: check_out(bundle, here.folder / "out", 300_000, 1 << 40))
 
 
+@reaches("scoring.evidence.git.checkout.MOST_REFS")
+def _(here: Here) -> str:
+    said = []
+    refs = "".join(f"{'1' * 40} refs/heads/b{number}\n" for number in range(20_001))
+
+    def refused(source: Path) -> str:
+        return refusal(lambda: check_out(source, here.folder / source.stem, 1, 1))
+
+    (here.folder / "a.bundle").write_text(f"# v2 git bundle\n{refs}\n")
+    said.append(refused(here.folder / "a.bundle"))
+
+    packed = Repo(here.folder / "packed-source")
+    (packed.path / ".git/packed-refs").write_text(refs)
+    (here.folder / "b.git").symlink_to(packed.path / ".git")
+    said.append(refused(here.folder / "b.git"))
+
+    loose = Repo(here.folder / "loose-source")
+    for number in range(20_001):
+        (loose.path / f".git/refs/heads/b{number}").touch()
+    (here.folder / "c.git").symlink_to(loose.path / ".git")
+    said.append(refused(here.folder / "c.git"))
+
+    (message,) = set(said)
+    return message
+
+
 @reaches("scoring.evidence.git.objects._LONGEST_ENTRY")
 def _(here: Here) -> str:
     repo = Repo(here.folder / "repo")
@@ -1003,10 +1072,18 @@ def _(here: Here) -> str:
     repo = Repo(here.folder / "repo")
     sha = repo.commit({"a": "b"}, message="feat: one")
     opened = GitRepository(repo.path)
+    command_of = starter.Git._command
+
+    def slow_to_search(git: starter.Git, arguments: Iterable[str]) -> list[str]:
+        search = 'read -r name; case $name in *"^{/"*) sleep 20; esac; echo "$name"'
+        return ["sh", "-c", f'({search}) | "$0" "$@"', *command_of(git, arguments)]
+
+    here.patch.setattr("scoring.evidence.git.repository.SEARCH_TIMEOUT", 600)
     assert opened.resolve([SEARCH, "HEAD"]) == {SEARCH: None, "HEAD": sha}
     assert opened.resolve([SEARCH], searches=True) == {SEARCH: sha}
 
-    here.patch.setattr("scoring.evidence.git.repository.SEARCH_TIMEOUT", 0)
+    here.patch.setattr("scoring.evidence.git.repository.SEARCH_TIMEOUT", 0.1)
+    here.patch.setattr(starter.Git, "_command", slow_to_search)
     assert opened.resolve([SEARCH, "HEAD"], searches=True) == {
         SEARCH: None,
         "HEAD": sha,

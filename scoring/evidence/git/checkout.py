@@ -5,6 +5,7 @@ import re
 import shutil
 import stat
 from collections import Counter
+from functools import partial
 from pathlib import Path
 
 from scoring.errors import GitError, TooLargeError
@@ -12,6 +13,9 @@ from scoring.errors import GitError, TooLargeError
 from .limits import memory_for_packs, seconds_for_packs
 from .objects import ObjectReader, tree_entries
 from .starter import Git, as_text
+
+MOST_REFS = 20_000
+"""How many branches and tags a bundle or a bare repository may have."""
 
 IMPORTED_BRANCH = "master"
 """The branch that an imported stream holds, and that is checked out."""
@@ -30,6 +34,7 @@ _SHA_AT_START = re.compile(rb"^(?:[0-9a-f]{64}|[0-9a-f]{40})\b", re.MULTILINE)
 _SHA256_DIGITS = 64
 _SUBMODULE = b"160000"  # the mode of one in a tree
 _KIND = 0o170000  # the bits of a mode that git goes by, whatever the others are
+_LONGEST_REF = 4096  # bytes of a line about a branch
 _HEAD_LIMIT = 4096  # bytes of a file that are read for a reference
 _USUAL_BRANCHES = ("refs/heads/main", "refs/heads/master")
 
@@ -133,6 +138,7 @@ def _copy_bare_repository(source: Path, git: Git) -> str:
     """Copy objects and refs, and return the branch that ``HEAD`` names, or "" where it names none.
 
     Raises:
+        TooLargeError: it has more than :data:`MOST_REFS` branches and tags.
         GitError: git fails.
         OSError: the source cannot be copied.
     """
@@ -146,8 +152,13 @@ def _copy_bare_repository(source: Path, git: Git) -> str:
         ignore=shutil.ignore_patterns("alternates", "http-alternates"),
     )
     if (source / "refs").is_dir():
+        _refuse_many_refs(sum(1 for _ in (source / "refs").rglob("*")))
         shutil.copytree(source / "refs", copy / "refs", dirs_exist_ok=True)
     if (source / "packed-refs").is_file():
+        with open(source / "packed-refs", "rb") as f:
+            _refuse_many_refs(
+                sum(1 for _ in iter(partial(f.readline, _LONGEST_REF), b""))
+            )
         shutil.copyfile(source / "packed-refs", copy / "packed-refs")
 
     with open(source / "HEAD", "rb") as f:
@@ -162,8 +173,11 @@ def _unpack_bundle(source: Path, git: Git) -> str:
     """Unpack a bundle, and return the branch to check out, or "" when it has none.
 
     Raises:
-        GitError: git fails.
+        TooLargeError: it has more than :data:`MOST_REFS` branches and tags.
+        GitError: git fails, or the bundle is only a part of a history.
+        OSError: it cannot be read.
     """
+    _refuse_header(source)
     heads = git.run("bundle", "list-heads", os.fspath(source))
     shas = {}
     for line in heads.decode(errors="replace").splitlines():
@@ -182,6 +196,34 @@ def _unpack_bundle(source: Path, git: Git) -> str:
     git.run("update-ref", "--stdin", stdin=commands.encode())
 
     return _branch_to_check_out(shas)
+
+
+def _refuse_header(bundle: Path) -> None:
+    """Refuse a bundle for what it says before its objects begin, which git reads several times.
+
+    Raises:
+        TooLargeError: it has more than :data:`MOST_REFS` branches and tags.
+        GitError: it needs commits that it does not hold.
+        OSError: it cannot be read.
+    """
+    refs = 0
+    with open(bundle, "rb") as f:
+        for line in iter(partial(f.readline, _LONGEST_REF), b"\n"):
+            if line.startswith(b"-"):
+                raise GitError(
+                    "its bundle needs commits that are not in it;"
+                    " git bundle create NAME.bundle --all makes a whole one"
+                )
+            if not line:
+                return
+            refs += 1
+            _refuse_many_refs(refs)
+
+
+def _refuse_many_refs(count: int) -> None:
+    """Raise a TooLargeError where there are too many branches and tags."""
+    if count > MOST_REFS:
+        raise TooLargeError(f"it has more than {MOST_REFS:,} branches and tags")
 
 
 def _init(git: Git, object_format: str) -> None:

@@ -15,7 +15,7 @@ from .history import TrunkHistory
 from .holders import REF_PREFIX, Holder, commits_held, own_changes
 from .merge_lines import added_by_merge
 from .patches import FileLine, hashes_added
-from .starter import as_text
+from .starter import as_lines, as_text
 from .walk import Commit, proposed_commits
 
 _NUMSTAT = ("-r", "--root", "--always", "-M", "--numstat")
@@ -169,7 +169,8 @@ class CommitHistory(TrunkHistory):
         if not live or not self.trunk.commit:
             return set()
 
-        answer = self.repository.run("rev-list", *live, f"^{self.trunk.commit}", "--")
+        starts = as_lines([*live, f"^{self.trunk.commit}"])
+        answer = self.repository.run("rev-list", "--stdin", stdin=starts)
         return set(as_text(answer).split())
 
     def _live_tips(self, since: int) -> list[str]:

@@ -8,7 +8,7 @@ from functools import cached_property, partial
 from pathlib import Path
 from typing import NamedTuple
 
-from scoring.errors import InputError, Warn, silent
+from scoring.errors import InputError, TakesLong, Warn, silent
 from scoring.files import read_file
 from scoring.log.model import IterationRecord, Records
 from scoring.text import trim
@@ -21,6 +21,9 @@ from .line_history import LineHistory
 from .repository import GitRepository
 from .trunk import read_branches, short_name
 from .walk import Commit, lines_off_trunk, named_commits, trunk_commits
+
+_MANY_BRANCHES = 20_000
+"""How many branches a repository may have without a line that says so."""
 
 
 class ScopeRange(NamedTuple):
@@ -219,6 +222,9 @@ class TrunkHistory(GitFacts):
         self.repository = GitRepository.of(repo_dir)
         self.lines = LineHistory(self.repository, cache_dir, warn)
         self._branches = read_branches(self.repository)
+        count = len(self._branches.tips)
+        if count > _MANY_BRANCHES:
+            warn(TakesLong(f"{count:,} branches are here, which may take long"))
         self.trunk = self._branches.choose_trunk(trunk)
 
         fields = self._records.commits
