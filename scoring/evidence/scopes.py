@@ -7,7 +7,7 @@ other file is opened.
 import posixpath
 import re
 from bisect import bisect_left
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -192,6 +192,11 @@ def is_code(path: str, globs: Sequence[str] = ()) -> bool:
         return path in path_scope("attributed", tuple(globs))
     name, suffix = _name_and_suffix(path)
     return suffix in _CODE_SUFFIXES or name in _CODE_NAMES
+
+
+def holds_one_of(path: str, files: Iterable[str]) -> bool:
+    """Return whether one of some files is at a path or below it."""
+    return any(f"{name}/".startswith(f"{path}/") for name in files)
 
 
 _TEST = re.compile(

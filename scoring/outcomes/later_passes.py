@@ -2,12 +2,12 @@
 
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
-from pathlib import Path
 from typing import NamedTuple, TypeAlias
 
-from scoring.evidence.scopes import is_code
+from scoring.evidence.scopes import holds_one_of, is_code
 from scoring.evidence.transcripts.events import (
     CodeSwitched,
+    CommitMade,
     Edit,
     FileRemoved,
     TestRun,
@@ -29,11 +29,13 @@ class _Run(NamedTuple):
         began: when it began, in nanoseconds since 1970.
         ended: when it ended.
         event: the run.
+        work_tree: the work tree in which it ran, where the session added that; else "".
     """
 
     began: int
     ended: int
     event: TestRun
+    work_tree: str
 
     @property
     def test_count(self) -> int | None:
@@ -53,20 +55,27 @@ def note_later_passes(units: Sequence[OpenUnit], files: Sequence[File]) -> None:
     """Fill in ``passed_later`` of work of which the last test run failed.
 
     The last run of the same command by the same agent of the same session counts. It must have no
-    fewer tests: a part of them cannot stand for all. Between the two no code may be edited or
-    removed that was not committed, and no other code checked out: then it is not the work that
-    passed.
+    fewer tests: a part of them cannot stand for all. Between the two no code may be edited that was
+    not committed, and between the commit and the last run no code removed, and no other code
+    checked out: then it is not the work that passed. It runs in the work tree of the failed run.
 
     Args:
         units: the units, with their observations.
         files: the transcripts.
     """
-    failed = [unit for unit in units if unit.last_passed is False]
-    unit_of_run = lists_by_key(
-        (place, unit) for unit in failed for place in _last_run(unit)
-    )
-    if not unit_of_run:
+    failed = [unit for unit in units if unit.failed_at]
+    if not failed:
         return
+
+    unit_of_run = lists_by_key((unit.failed_at, unit) for unit in failed)
+    unit_of_commit = lists_by_key(
+        ((seen.path, seen.line), unit)
+        for unit in failed
+        for observed in unit.observed
+        for seen in observed.seen
+        if seen.kind == "commit"
+    )
+    committed: dict[OpenUnit, int] = {}
 
     runs: dict[_Command, list[_Run]] = defaultdict(list)
     failed_runs: list[tuple[OpenUnit, _Command, _Run]] = []
@@ -77,32 +86,30 @@ def note_later_passes(units: Sequence[OpenUnit], files: Sequence[File]) -> None:
                 continue
 
             began = file.times[file.index_of_call(index, event)]
-            run = _Run(began, file.times[index], event)
+            run = _Run(began, file.times[index], event, file.text(event.work_tree))
             key = (file.key, file.agent(event.span), command)
             runs[key].append(run)
             for unit in unit_of_run.get((file.transcript.path, event.line + 1), ()):
                 failed_runs.append((unit, key, run))
+
+        for index, commit in file.located(CommitMade):
+            for unit in unit_of_commit.get((file.transcript.path, commit.line + 1), ()):
+                committed[unit] = file.times[file.index_of_call(index, commit)]
 
     edits = _uncommitted_edits(units, files)
     switches = _switches(files)
     for unit, key, run in failed_runs:
         session, _, command = key
         last = max(runs[key], key=lambda run: run.began)
+        since = max(run.began, committed.get(unit, 0))
         unit.passed_later = (
             bool(last.event.passed)
+            and last.began >= since
             and last.has_all_of(run, command)
             and not any(run.began < edit < last.began for edit in edits[session])
-            and not any(run.began <= time <= last.ended for time in switches[session])
+            and not any(since <= time <= last.ended for time in switches[session])
+            and last.work_tree == run.work_tree
         )
-
-
-def _last_run(unit: OpenUnit) -> list[tuple[Path, int]]:
-    """Return where the last test run with a verdict is: the transcript, and the line from 1."""
-    for observed in reversed(unit.observed):
-        if observed.tests.last_passed is not None:
-            runs = [seen for seen in observed.seen if seen.kind == "tests"]
-            return [(seen.path, seen.line) for seen in runs]
-    return []
 
 
 def _uncommitted_edits(
@@ -139,6 +146,6 @@ def _switches(files: Iterable[File]) -> dict[SessionKey, list[int]]:
         code = [path for path in edited if is_code(path)]
         for index, removed in file.located(FileRemoved):
             path = file.text(removed.path)
-            if any(f"{name}/".startswith(f"{path}/") for name in code):
+            if holds_one_of(path, code):
                 times.append(file.times[index])
     return switches

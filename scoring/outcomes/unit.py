@@ -4,6 +4,7 @@ from array import array
 from collections.abc import Iterator
 from dataclasses import dataclass, field, fields
 from itertools import chain
+from pathlib import Path
 from typing import Literal, NamedTuple, TypeAlias
 
 from scoring.evidence.attribution.written import WrittenLines
@@ -174,6 +175,20 @@ class Unit:
     def last_passed(self) -> bool | None:
         """Whether its last run of tests passed, or None without a verdict."""
         return self.last_tests.last_passed
+
+    @property
+    def failed_at(self) -> tuple[Path, int] | None:
+        """Where its last failed run of tests is that no later run on the same code stands for."""
+        for observed in reversed(self.observed):
+            tests = observed.tests
+            if tests.failed_at or tests.last_passed is not None:
+                return tests.failed_at
+        return None
+
+    @property
+    def tests_hold(self) -> bool | None:
+        """Whether its tests passed on the code that it committed, or None without a verdict."""
+        return False if self.failed_at else self.last_passed
 
     @property
     def lines_written(self) -> int | None:

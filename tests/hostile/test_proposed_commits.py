@@ -305,6 +305,156 @@ def test_tests_that_pass_later_on_other_code_excuse_no_failure(
     assert check("--no-failing-tests").status == status
 
 
+TESTS = ("pytest -q", "3 passed in 0.1s")
+
+
+def says(command: str, output: str = "") -> tuple[str, str]:
+    """Return a command with what it prints."""
+    return command, output
+
+
+ON_OTHER_CODE = {
+    "on a branch": [says("git checkout main"), TESTS, says("git checkout own")],
+    "left in the line of the tests": [
+        says("git switch main"),
+        says("pytest -q; git switch -", "3 passed in 0.1s"),
+    ],
+    "left by the commit": [says("git -C . checkout main && pytest -q", TESTS[1])],
+    "in a stash": [says("git stash"), TESTS, says("git stash pop")],
+    "in a stash, in one line": [
+        says("git stash && pytest -q; git stash pop", "3 passed in 0.1s")
+    ],
+    "in a work tree": [
+        says("git worktree add ../w main"),
+        says("cd ../w && pytest -q", "3 passed in 0.1s"),
+    ],
+    "moved away": [says("mv src /tmp/x"), TESTS, says("mv /tmp/x src")],
+}
+
+
+@pytest.mark.parametrize("way", ON_OTHER_CODE)
+def test_tests_that_pass_on_other_code_before_the_commit_excuse_no_failure(
+    change: Repo, check: Check, way: str
+) -> None:
+    change.commit(FILES, SUBJECT)
+    before = ON_OTHER_CODE[way]
+    command = f"git commit -m '{SUBJECT}'"
+    if way == "left by the commit":
+        command = f"git checkout own && {command}"
+    keep_session(change, "1 failed in 0.1s", before=before, command=command)
+    found = check("--no-failing-tests")
+    assert found.status == 3
+    assert "1 with a test run" in found.out
+
+
+@pytest.mark.parametrize("way", ON_OTHER_CODE)
+def test_tests_that_pass_on_the_work_again_excuse_a_failure(
+    change: Repo, check: Check, way: str
+) -> None:
+    change.commit(FILES, SUBJECT)
+    back = []
+    if way == "left by the commit":
+        back = [says("git checkout own")]
+    before = [*ON_OTHER_CODE[way], *back, TESTS]
+    keep_session(change, "1 failed in 0.1s", before=before)
+    assert check("--no-failing-tests").status == 0
+
+    # also where that is seen only after the commit
+    change.clock += 60
+    before = [*ON_OTHER_CODE[way], *back]
+    keep_session(change, "1 failed in 0.1s", before=before, after=[TESTS])
+    assert check("--no-failing-tests").status == 0
+
+
+@pytest.mark.parametrize(
+    "before",
+    [
+        pytest.param([TESTS, says("git checkout main"), TESTS], id="on both"),
+        pytest.param([says("git checkout -b next"), TESTS], id="a new branch"),
+        pytest.param(
+            [
+                says("git checkout main"),
+                says("git checkout own && pytest -q", TESTS[1]),
+            ],
+            id="back in the line of the tests",
+        ),
+        pytest.param(
+            [
+                says("git worktree add ../w main"),
+                says("cd ../w && pytest -q", "2 failed in 0.1s"),
+                TESTS,
+            ],
+            id="in the work tree of the work",
+        ),
+    ],
+)
+def test_tests_that_passed_on_the_work_excuse_a_failure(
+    change: Repo, check: Check, before: list[tuple[str, str]]
+) -> None:
+    change.commit(FILES, SUBJECT)
+    keep_session(change, "1 failed in 0.1s", before=before)
+    assert check("--no-failing-tests").status == 0
+
+
+@pytest.mark.parametrize(
+    ("back", "status"), [("git checkout -- src/b.py", 3), ("git checkout -- x.txt", 0)]
+)
+def test_code_that_is_removed_only_while_the_tests_pass_excuses_no_failure(
+    change: Repo, check: Check, back: str, status: int
+) -> None:
+    earlier = {"src/b.py": OTHER["src/a.py"]}
+    sha = change.commit(earlier, "Begin")
+    text = session(
+        change,
+        files=earlier,
+        command="git commit -m Begin",
+        result=f"[own {sha[:7]}] Begin\n 1 file changed",
+    )
+    change.clock += 600
+    change.commit(FILES, SUBJECT)
+    before = [says("rm src/b.py"), TESTS, says(back)]
+    keep_session(change, "1 failed in 0.1s", "t", before=before)
+    place = change.path / "../home/projects/x/t.jsonl"
+    later = place.read_text().replace('"sessionId": "t"', '"sessionId": "s"')
+    place.write_text(text + later)
+    assert check("--no-failing-tests").status == status
+
+
+RESTORED = "Updated 1 path from the index"
+
+
+@pytest.mark.parametrize(
+    ("command", "output", "status"),
+    [
+        ("git checkout notes.txt", RESTORED, 0),
+        ("cd . && git checkout notes.txt", RESTORED, 0),
+        ("git checkout notes.txt", "Switched to branch 'notes.txt'", 3),
+        ("git checkout notes.txt", f"{RESTORED}\nSwitched to branch 'notes.txt'", 3),
+        ("git checkout -q notes.txt", RESTORED, 3),
+        ("git checkout -q x.txt; git checkout notes.txt", RESTORED, 3),
+        ("git checkout HEAD~1 -- notes.txt", "", 0),
+        ("git checkout HEAD~1 notes.txt", "", 0),
+        ("git checkout HEAD~1 -- notes.txt src", "", 3),
+        ("git checkout HEAD~1 -- ':!notes.txt'", "", 3),
+        ("git restore --source=HEAD~1 notes.txt", "", 0),
+        ("git restore --source HEAD~1 -- notes.txt", "", 0),
+        ("git restore -sHEAD~1 notes.txt src/a.py", "", 3),
+        ("git restore --sour HEAD~1 .", "", 3),
+        ("git restore --source=HEAD src", "", 0),
+        ("git restore --staged src", "", 0),
+        ("git -C . checkout main", "", 3),
+        ("git -C ../other checkout main", "", 0),
+    ],
+)
+def test_a_file_that_is_not_code_is_not_other_code(
+    change: Repo, check: Check, command: str, output: str, status: int
+) -> None:
+    change.commit(FILES, SUBJECT)
+    after = [(command, output or "done"), TESTS]
+    keep_session(change, "1 failed in 0.1s", after=after)
+    assert check("--no-failing-tests").status == status
+
+
 @pytest.mark.parametrize(
     ("branch", "command", "status"),
     [

@@ -10,10 +10,12 @@ from msgspec.structs import replace
 from scoring.evidence.transcripts.events import (
     AgentStarted,
     Call,
+    CodeSwitched,
     CommitMade,
     Compaction,
     Edit,
     Event,
+    FileRemoved,
     LinesWritten,
     ProgramRun,
     Prompt,
@@ -39,7 +41,8 @@ _CORRECTED = {
     "wrong": SAID_WRONG,
 }
 
-_OF_A_PATH: tuple[type[LinesWritten | UnseenEdit | WorkReset], ...] = (
+_OF_A_PATH: tuple[type[FileRemoved | LinesWritten | UnseenEdit | WorkReset], ...] = (
+    FileRemoved,
     LinesWritten,
     UnseenEdit,
     WorkReset,
@@ -74,7 +77,7 @@ class _Collector:
         for kind in _OF_A_PATH:
             for event in file.events.of(kind):
                 self._add(file, event, file.text(event.path))
-        for other_kind in (Prompt, AgentStarted, Compaction, Call):
+        for other_kind in (Prompt, AgentStarted, CodeSwitched, Compaction, Call):
             for other_event in file.events.of(other_kind):
                 self._add(file, other_event)
         for part, program in file.in_parts(ProgramRun):

@@ -137,7 +137,9 @@ class IterationsSeen:
         """Return what the lines of an iteration show, with ``observed`` filled in from them."""
         verifiers = share.question.verifiers
         sightings = together([self._sightings[part] for part in share.voting])
-        tests, last_run = sightings.tests(share.end)
+        tests, last_run = sightings.tests(
+            share.end, share.made.folder if share.made else ""
+        )
         corrections, corrected_at = sightings.corrections()
         voting = [self._counts_of_parts[part] for part in share.voting]
         lines = [lines for part in share.voting for lines in self._lines[part]]

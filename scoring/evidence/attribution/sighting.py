@@ -44,6 +44,11 @@ class Sighting(NamedTuple):
         return self.session, self.agent
 
     @property
+    def work_tree(self) -> str:
+        """The added work tree in which a run of tests was, or "" where the session added none."""
+        return self.file.text(self.event.work_tree)
+
+    @property
     def path(self) -> Path:
         """The path of the transcript."""
         return self.file.transcript.path

@@ -1,21 +1,25 @@
 """What was seen in the lines of an iteration: ``docs/EVIDENCE.md``, "Observations"."""
 
-from bisect import bisect_right
-from collections import Counter
+from bisect import bisect_left, bisect_right
+from collections import Counter, defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from operator import attrgetter
+from pathlib import Path
 
 from msgspec.structs import replace
 
+from scoring.evidence.commands.tested_code import are_no_code
 from scoring.evidence.commands.verifier_programs import TOOLS_BY_VERIFIER_TYPE
-from scoring.evidence.scopes import is_code
+from scoring.evidence.scopes import holds_one_of, is_code
 from scoring.evidence.transcripts.events import (
     AgentStarted,
     Call,
+    CodeSwitched,
     Compaction,
     Edit,
     Event,
+    FileRemoved,
     Prompt,
     TestRun,
     UserBreak,
@@ -126,6 +130,31 @@ class _Corrections:
 
 
 @dataclass
+class _CodeChanges:
+    """When one session put other code into the work tree, in ns since 1970.
+
+    Attributes:
+        times: when other code was checked out, or code removed, in order.
+        last: when that was last undone or done again; 0 for never.
+    """
+
+    times: list[int] = field(default_factory=list)
+    last: int = 0
+
+    def is_for(self, run: Sighting, failed: Sighting) -> bool:
+        """Return whether there was other code for a run than for a failed one and for the end."""
+        first = failed.began
+        if not failed.event.of_other_code:
+            first += 1  # what its own line checks out, it does before the run
+        index = bisect_left(self.times, first)
+        return (
+            index < len(self.times)
+            and self.times[index] <= run.time
+            and run.began < self.last
+        )
+
+
+@dataclass
 class Sightings:
     """What was seen in the lines of a part, or of an iteration.
 
@@ -144,7 +173,9 @@ class Sightings:
         """Return the sightings of some kinds of events, by time."""
         return [sighting for sighting in self.seen if isinstance(sighting.event, kinds)]
 
-    def tests(self, end: int | None) -> tuple[TestsSeen, Sighting | None]:
+    def tests(
+        self, end: int | None, folder: str = ""
+    ) -> tuple[TestsSeen, Sighting | None]:
         """Return what was seen of test runs, and the last run up to the end if it has a verdict.
 
         Runs of sub-agents that edited no code are counted apart; undone edits do not count. A
@@ -153,6 +184,7 @@ class Sightings:
 
         Args:
             end: when the iteration ended, in ns since 1970; None: no time is too late.
+            folder: the folder in which the commit was made; "": not known.
         """
         all_runs = self.of(TestRun)
         edits = [edit for edit in self.of(Edit) if is_code(edit.text)]
@@ -179,6 +211,10 @@ class Sightings:
         )
 
         runs_before_end = [run for run in runs if end is None or run.began <= end]
+        if verdicts[False]:
+            tests = replace(
+                tests, failed_at=self._failed_at(runs_before_end, end, folder)
+            )
         if not runs_before_end or runs_before_end[-1].event.passed is None:
             return tests, None
         last = runs_before_end[-1]
@@ -193,7 +229,61 @@ class Sightings:
             failed_tests=last.event.failed_tests,
             newly_failed=_newly_failed(runs_before_end, edits),
         )
+        if not last.event.passed:
+            tests = replace(tests, failed_at=(last.path, last.line))
         return tests, last
+
+    def _failed_at(
+        self, runs: Sequence[Sighting], end: int | None, folder: str
+    ) -> tuple[Path, int] | None:
+        """Return where the last failed run is that no later run on the same code stands for.
+
+        Args:
+            runs: the runs up to the end, by when they began.
+            end: when the iteration ended.
+            folder: the folder of the commit. Runs in work trees without it do not count.
+        """
+        own = ""
+        for run in runs:
+            if f"{folder}/".startswith(f"{run.work_tree or '.'}/"):
+                own = run.work_tree
+
+        failed: Sighting | None = None
+        changes = self._code_changes(end)
+        for run in runs:
+            if folder and run.work_tree != own:
+                continue
+            if run.event.passed is False:
+                failed = run
+            elif failed and not (
+                run.event.of_other_code
+                or run.work_tree != failed.work_tree
+                or changes[run.session].is_for(run, failed)
+            ):
+                failed = None
+        return failed and (failed.path, failed.line)
+
+    def _code_changes(self, end: int | None) -> dict[SessionKey, _CodeChanges]:
+        """Return by session when other code was put into the work tree, up to the end."""
+        by_session: dict[SessionKey, _CodeChanges] = defaultdict(_CodeChanges)
+        removed: set[tuple[SessionKey, str]] = set()
+        for seen in self.of(CodeSwitched, FileRemoved, WorkReset):
+            session, path = seen.session, seen.text
+            changes = by_session[session]
+            if end is not None and seen.time > end:
+                continue
+            if isinstance(seen.event, WorkReset):
+                if seen.event.kind != "amend" and not are_no_code([path]):
+                    changes.last = seen.time
+            elif isinstance(seen.event, CodeSwitched):
+                changes.times.append(seen.time)
+                changes.last = seen.time
+            elif holds_one_of(path, filter(is_code, self.edited.get(session, ()))):
+                changes.times.append(seen.time)
+                if (session, path) in removed:  # it was moved away, and back
+                    changes.last = seen.time
+                removed.add((session, path))
+        return by_session
 
     def corrections(self) -> tuple[CorrectionsSeen, list[Sighting]]:
         """Return the corrections, and the sightings that show them: those by the user first.

@@ -67,9 +67,10 @@ _OTHER_TOOLS = {
 """By program other than git, the subcommands that make commits of git."""
 
 _CONTINUE_A_REVERT = frozenset({"--abort", "--continue", "--quit", "--skip"})
-_RESTORE_VALUED_OPTIONS = frozenset(
-    {"-s", "--source", "--pathspec-from-file", "--conflict"}
-)
+_RESTORE_VALUED_OPTIONS = frozenset({"--pathspec-from-file", "--conflict"})
+_RESTORE_SOURCE = re.compile(r"(?:--so[urce]*(?:=|\Z)|-[A-Za-rt-z]*s)(.*)", re.DOTALL)
+"""Matches the option of ``git restore`` that names a commit: alone, or with the revision."""
+
 
 _FILE_OR_FOLDER = re.compile(r"\.|.+\.\w+")
 """Matches an operand of ``git checkout`` that is not a branch: ``.``, and a name with an ending."""
@@ -369,17 +370,25 @@ def _reset_of(command: GitCommand) -> Reset | None:
         of_index = not {"--staged", "-S"}.isdisjoint(arguments)
         of_work_tree = not {"--worktree", "-W"}.isdisjoint(arguments)
         if of_work_tree or not of_index:
-            paths = _restored_paths(arguments)
+            _, paths = restored(arguments)
     if paths:
         return Reset("paths", paths)
     return None
 
 
-def _restored_paths(arguments: Words) -> tuple[str, ...]:
-    """Return the paths of ``git restore``: the words but options and the value of the first one."""
-    value = ""
-    for argument, following in pairwise(arguments):
-        if argument in _RESTORE_VALUED_OPTIONS:
-            value = following
-            break
-    return tuple(word for word in arguments if not is_option(word) and word != value)
+def restored(arguments: Words) -> tuple[str, tuple[str, ...]]:
+    """Return the revision from which ``git restore`` takes files, or "", and their paths."""
+    source = ""
+    paths: list[str] = []
+    words = iter(arguments)
+    for word in words:
+        of_source = _RESTORE_SOURCE.fullmatch(word)
+        if word == "--":
+            paths += words
+        elif of_source:
+            source = of_source[1] or next(words, "")
+        elif word in _RESTORE_VALUED_OPTIONS:
+            next(words, "")
+        elif not is_option(word):
+            paths.append(word)
+    return source, tuple(paths)

@@ -5,11 +5,13 @@
 
 import posixpath
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from itertools import pairwise
 
+from scoring.evidence.scopes import is_code
+
 from .file_writes import rewritten_path
-from .git_commands import GitCommand, git_commands, resets
+from .git_commands import GitCommand, git_commands, resets, restored
 from .programs import is_option
 from .shell_command import Commands
 
@@ -24,7 +26,14 @@ Such are a SHA, a version, a parent of a revision, and a remote branch.
 
 _PREVIOUS_BRANCH = ("-", "@{-1}")
 _CURRENT_COMMIT = ("HEAD", "@")
-_RESTORE_SOURCE = re.compile(r"--source(?:=|\Z)|-[A-Za-z]*s")
+_FILE = re.compile(r"[\w ./-]+\.\w+")
+"""Matches a path that is that of a file, and no pattern of paths."""
+
+_RESTORED = re.compile(r"^Updated \d+ paths? from the index\b", re.MULTILINE)
+_SWITCHED = re.compile(
+    r"^(?:Switched to|Already on|HEAD is now|Previous HEAD)", re.MULTILINE
+)
+
 _ONLY_SHOWS = frozenset({"-n", "--dry-run", "--check", "--stat", "log", "view"})
 _UNSTASH = ("pop", "apply", "branch")
 _KEEP_STASH = ("list", "show", "drop", "clear", "create", "store")
@@ -41,14 +50,43 @@ def leaves_stash(commands: Commands) -> bool | None:
     return state
 
 
-def checks_out_other_code(commands: Commands) -> bool:
+def checks_out_other_code(commands: Commands, folder: str = "") -> bool:
     """Return whether a line puts code into the work tree that other commits have, or takes it out.
 
-    A new branch of the current commit has the same code, and so has a merge, with more.
+    A new branch of the current commit has the same code, and so has a merge, with more. Files that
+    are not code do not count, and neither does what git does in a folder beside that of the line.
+
+    Args:
+        commands: the commands of the line.
+        folder: the folder in which they start; "": not known.
     """
     if any(command.words[:3] == ("gh", "pr", "checkout") for command in commands):
         return True
-    return any(map(_checks_out_other_code, _git_calls(commands)))
+    for call in git_commands(commands):
+        top = f"{posixpath.normpath(folder)}/"
+        named = dict(pairwise(call.options)).get("-C", "")
+        other = f"{posixpath.normpath(posixpath.join(folder, named))}/"
+        is_here = top.startswith(other) or other.startswith(top)
+        if is_here and _checks_out_other_code(call):
+            return True
+    return False
+
+
+def may_restore(commands: Commands) -> bool:
+    """Return whether the only thing that a line does is ``git checkout`` of a file or a branch."""
+    *others, last = commands
+    if any(command.words[:1] != ("cd",) for command in others):
+        return False
+    return (
+        last.words[:2] == ("git", "checkout")
+        and len(last.words) == 3
+        and _FILE.fullmatch(last.words[2]) is not None
+    )
+
+
+def is_restored(output: str) -> bool:
+    """Return whether ``git checkout`` says that it took files from the index, and no branch."""
+    return _RESTORED.search(output) is not None and not _SWITCHED.search(output)
 
 
 def _checks_out_other_code(call: GitCommand) -> bool:
@@ -58,9 +96,11 @@ def _checks_out_other_code(call: GitCommand) -> bool:
     names_another = bool(operands) and operands[0] not in _CURRENT_COMMIT
     match call.subcommand:
         case "checkout" | "switch":
-            return names_another
+            return names_another and not are_no_code(_paths_of(call, operands))
         case "restore":
-            return any(map(_RESTORE_SOURCE.match, call.arguments))
+            source, paths = restored(call.arguments)
+            is_other = source not in ("", *_CURRENT_COMMIT)
+            return is_other and not are_no_code(paths)
         case "reset":
             keeps_code = options.isdisjoint(("--hard", "--merge", "--keep"))
             return names_another and not keeps_code
@@ -76,6 +116,29 @@ def _checks_out_other_code(call: GitCommand) -> bool:
         case "bisect" | "clean":
             return options.isdisjoint(_ONLY_SHOWS)
     return False
+
+
+def _paths_of(call: GitCommand, operands: Sequence[str]) -> list[str]:
+    """Return the paths of a checkout: its operands but the first, and what is after ``--``."""
+    paths = [*operands[1:]]
+    if "--" in call.arguments:
+        paths += call.arguments[call.arguments.index("--") + 1 :]
+    return paths
+
+
+def are_no_code(paths: Sequence[str]) -> bool:
+    """Return whether there are paths, and each is known to be that of a file that is no code."""
+    return bool(paths) and all(
+        _FILE.fullmatch(path) and not is_code(path) for path in paths
+    )
+
+
+def work_trees_of(commands: Commands) -> Iterator[str]:
+    """Yield the folders of the work trees that a line adds, from the folder of the line."""
+    for call in _git_calls(commands):
+        action, path, *_ = (*_operands(call), "", "")
+        if call.subcommand == "worktree" and action == "add" and path:
+            yield path
 
 
 def tests_other_code(
@@ -172,11 +235,8 @@ def _is_older_after(call: GitCommand, before: bool, *, returns_later: bool) -> b
             counts as older.
     """
     if call.subcommand == "restore":
-        for word, following in pairwise((*call.arguments, "")):
-            option, _, value = word.partition("=")
-            if option in ("--source", "-s"):
-                return _OLDER.fullmatch(value or following) is not None
-        return False
+        source, _ = restored(call.arguments)
+        return _OLDER.fullmatch(source) is not None
 
     operands = _operands(call)
     if not operands:

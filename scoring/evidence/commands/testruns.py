@@ -12,7 +12,7 @@ from .programs import FAIL_BY_THEMSELVES, Words
 from .run_folders import folder_of
 from .shell_command import Commands, ShellCommand
 from .shown_output import ShownOutput, readers_of, shown_output
-from .tested_code import tests_other_code
+from .tested_code import checks_out_other_code, tests_other_code
 from .tool_table import OWN_COMMANDS, SCRIPT_TOOL, program_name, tool_table
 
 LABEL_LIMIT = 60
@@ -65,6 +65,7 @@ class TestCommand(NamedTuple):
             only an earlier run does, else "".
         is_wrapped: whether another program starts the last test command.
         follows_commit: whether the line commits before its first test command.
+        is_left: whether the line checks out other code after its last test command.
     """
 
     tool: str
@@ -81,6 +82,12 @@ class TestCommand(NamedTuple):
     other_code: Literal["", "earlier", "last"]
     is_wrapped: bool
     follows_commit: bool
+    is_left: bool
+
+    @property
+    def is_of_other_code(self) -> bool:
+        """Whether the last test run does not test what the work tree has after the line."""
+        return self.is_left or self.other_code == "last"
 
 
 class TestTools:
@@ -146,6 +153,7 @@ class TestTools:
             other_code=_run_of_other_code(commands, folders, stashed=stashed),
             is_wrapped=bool(last.starters),
             follows_commit=bool(commit_requests(commands[:first_index])),
+            is_left=checks_out_other_code(commands[last_index + 1 :]),
         )
 
     def _tool_of(self, command: ShellCommand) -> str:

@@ -173,6 +173,10 @@ class TestRun(Event):
         failed_tests: how many tests failed; None where the output does not say so.
         called_at: the number of the line of the call; None where the call is in another file.
         follows_commit: whether the command line commits before it runs tests.
+        of_other_code: whether it is known to test other code than the work, as in a stash, or the
+            command line checks out other code after it.
+        work_tree: the index in ``texts`` of the work tree in which it runs, where the session adds
+            that; None elsewhere.
     """
 
     __test__ = False  # pytest takes a class of this name for tests
@@ -185,6 +189,8 @@ class TestRun(Event):
     failed_tests: int | None = None
     called_at: int | None = None
     follows_commit: bool = False
+    of_other_code: bool = False
+    work_tree: int | None = None
 
 
 class CommitMade(Event):

@@ -11,11 +11,11 @@ from msgspec.structs import replace
 from scoring.evidence.commands import git_commands
 from scoring.evidence.commands.run_folders import expand_home
 from scoring.evidence.commands.shell_command import Commands
-from scoring.evidence.commands.tested_code import leaves_stash
+from scoring.evidence.commands.tested_code import leaves_stash, work_trees_of
 from scoring.evidence.commands.testruns import TestTools
 from scoring.evidence.commands.testverdicts import TestVerdict, verdict_of
 
-from .edits import PathTexts
+from .edits import PathTexts, path_in
 from .events import CommitMade, TestRun, key_of
 from .open_calls import EventPlace, OpenCall
 
@@ -39,6 +39,7 @@ class ObservedRuns:
         self._tools = tools
         self._paths = paths
         self._is_stashed = False  # whether an earlier call left the work in a stash
+        self._work_trees: list[str] = []  # the folders of those that the session adds
 
     def note_edit(self) -> None:
         """Note that a file is edited. After a stash, the work then counts as restored."""
@@ -53,6 +54,14 @@ class ObservedRuns:
             text: the text of the commands.
         """
         opened.run = self._tools.run_of(commands, text, stashed=self._is_stashed)
+        self._work_trees += [
+            path_in(opened.folder, path) for path in work_trees_of(commands)
+        ]
+        if opened.run and opened.run.folder is not None:
+            folder = path_in(opened.folder, opened.run.folder)
+            for top in self._work_trees:
+                if f"{folder}/".startswith(f"{top}/"):
+                    opened.work_tree = self._paths.number(top)
         opened.leaves_stash = leaves_stash(commands)
 
     def note_result(
@@ -76,6 +85,8 @@ class ObservedRuns:
                     command=self._paths.number(opened.run.label),
                     called_at=opened.place.line,
                     follows_commit=opened.run.follows_commit,
+                    of_other_code=opened.run.is_of_other_code,
+                    work_tree=opened.work_tree,
                 )
                 self.noted.append((run, opened))
         if opened.leaves_stash is not None and not failed:

@@ -272,7 +272,7 @@ class Observations:
             self._note(WorkCall, called_at=opened.place.line)
 
         undone = failed is True and opened.does_one_thing
-        opened.keep_effects(self.noted, self.at, undone=undone)
+        opened.keep_effects(self.noted, self.at, text, undone=undone)
         if undone:
             self.files.take_back(opened.written)
         opened.effects = []

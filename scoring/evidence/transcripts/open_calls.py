@@ -22,7 +22,11 @@ from scoring.evidence.commands.run_folders import (
 )
 from scoring.evidence.commands.shell import is_cut
 from scoring.evidence.commands.shell_command import ShellCommand
-from scoring.evidence.commands.tested_code import checks_out_other_code
+from scoring.evidence.commands.tested_code import (
+    checks_out_other_code,
+    is_restored,
+    may_restore,
+)
 from scoring.evidence.commands.testruns import TestCommand
 from scoring.evidence.commands.verifier_programs import program_names
 
@@ -78,6 +82,8 @@ class OpenCall:
         works: whether it edits or runs something.
         does_one_thing: whether its failure means that nothing was done.
         run: the run of tests in it; None without one.
+        work_tree: the number of the work tree in which that runs, where the session adds the work
+            tree, among the texts; None elsewhere.
         has_failed: whether tests in it failed, while it still runs.
         folder: the folder in which its commands start; "": not known.
         commits: the commands in it that make commits.
@@ -86,6 +92,7 @@ class OpenCall:
         undoes_commit: whether it takes the last commit back and keeps the changes.
         leaves_stash: whether the work is in a stash after the call; None: the call changes
             nothing about that.
+        may_restore: whether it only restores a file or else checks out other code.
         ended: whether its result was seen, or a call with the same id was seen before.
         effects: what it does, as events in the line of the call.
         written: the changes of the lines of the files that it writes.
@@ -99,12 +106,14 @@ class OpenCall:
     works: bool = False
     does_one_thing: bool = True
     run: TestCommand | None = None
+    work_tree: int | None = None
     has_failed: bool = False
     folder: str = ""
     commits: Sequence[CommitRequest] = ()
     shows_commit: int | None = None
     undoes_commit: bool = False
     leaves_stash: bool | None = None
+    may_restore: bool = False
     ended: bool = False
     effects: list[Event] = field(default_factory=list)
     written: Sequence[FileChange] = ()
@@ -169,7 +178,12 @@ class OpenCall:
         )
 
     def keep_effects(
-        self, events: dict[type[Event], list[Any]], ended: EventPlace, *, undone: bool
+        self,
+        events: dict[type[Event], list[Any]],
+        ended: EventPlace,
+        output: str = "",
+        *,
+        undone: bool,
     ) -> None:
         """Put what the call did into events.
 
@@ -178,10 +192,14 @@ class OpenCall:
         Args:
             events: the events so far, by kind. They are added to.
             ended: where its result is.
+            output: what it printed.
             undone: whether the call came to nothing, so that only its programs count.
         """
+        has_restored = self.may_restore and is_restored(output)
         for effect in self.effects:
             if undone and not isinstance(effect, ProgramRun):
+                continue
+            if has_restored and isinstance(effect, CodeSwitched):
                 continue
             if not isinstance(effect, _OF_THE_CALL):
                 effect = replace(effect, span=ended.span, line=ended.line)
@@ -208,6 +226,8 @@ class OpenCall:
             passed=False if self.has_failed else None,
             called_at=self.place.line,
             follows_commit=run.follows_commit,
+            of_other_code=run.is_of_other_code,
+            work_tree=self.work_tree,
         )
 
     def commit_without_sha(self, place: EventPlace) -> CommitMade:
@@ -263,8 +283,9 @@ class OpenCall:
             numbers: list[int | None] = [*paths.path_numbers(reset.paths, folder)]
             for number in numbers or [None]:
                 self.effects.append(WorkReset(*self.place, reset.kind, number))
-        if checks_out_other_code(commands):
+        if checks_out_other_code(commands, self.folder):
             self.effects.append(CodeSwitched(*self.place))
+            self.may_restore = may_restore(commands)
 
     def note_programs(self, commands: Iterable[ShellCommand]) -> None:
         """Note the programs that commands run, each once.
