@@ -719,6 +719,23 @@ class TestPathTexts:
             assert [change.hashes for change in changes] == [lines]
             files.take_back(changes)
 
+    @pytest.mark.parametrize("is_stated", [False, True])
+    def test_a_part_of_a_line_that_is_taken_back_is_no_line(
+        self, is_stated: bool
+    ) -> None:
+        files = PathTexts()
+        line, part, new = "total = price * count", "price * count", "sum(prices)"
+        files.changes({"/a.py": lines_added(line)}, "", whole=True)
+        (change,) = files.changes({"/a.py": lines_added(new, part)}, "", whole=False)
+        if is_stated:  # as the diff of the result has it
+            diff = [f"-{line}", f"+total = {new}"]
+            change = files.with_whole_lines(change, diff)
+        files.take_back([change])
+
+        (change,) = files.changes({"/a.py": lines_added(part)}, "", whole=True)
+        written = lines_added(part)[0]
+        assert written in change.hashes
+
     @pytest.mark.parametrize(
         "printed",
         [

@@ -122,19 +122,23 @@ def lines_added(new: str, old: str = "") -> Hashes:
     return _difference(Counter(_hashes_of(old)), Counter(_hashes_of(new)))
 
 
-def apply_change(lines: Counter[int], change: Iterable[int]) -> None:
-    """Apply an edit to the lines of a file.
+def apply_change(lines: Counter[int], change: Iterable[int]) -> Hashes:
+    """Apply an edit to the lines of a file, and return the removals of what the file has not.
 
     Args:
         lines: how often each hash is in the file. It is changed.
         change: the hashes that the edit adds, and those that it removes as negative numbers. A
             hash that is not in the file is not removed.
     """
+    absent = []
     for line in change:
         if line > 0:
             lines[line] = lines.get(line, 0) + 1
         elif lines.get(-line):
             lines[-line] -= 1
+        else:
+            absent.append(line)
+    return tuple(absent)
 
 
 def _difference(old: Counter[int], new: Counter[int]) -> Hashes:
@@ -229,11 +233,13 @@ class FileChange(NamedTuple):
         path: the path of the file.
         number: the number of the path in :attr:`PathTexts.texts`.
         hashes: the lines that the call adds, and those that it takes away as negative hashes.
+        absent: those that it takes away, and that the file is not known to have, as parts of lines.
     """
 
     path: str
     number: int
     hashes: Hashes
+    absent: Hashes
 
 
 class PathTexts:
@@ -298,11 +304,11 @@ class PathTexts:
                 if shown:
                     file_lines.update(_hashes_of(_LINE_NUMBER.sub("", shown())))
                 change = _difference(file_lines, Counter(hashes))
-            apply_change(file_lines, change)
+            absent = apply_change(file_lines, change)
 
             number = self.number(path)
             if number is not None:
-                changes.append(FileChange(path, number, change))
+                changes.append(FileChange(path, number, change, absent))
         return changes
 
     def with_whole_lines(self, change: FileChange, diff: Iterable[str]) -> FileChange:
@@ -319,15 +325,14 @@ class PathTexts:
             return change
 
         self.take_back([change])
-        apply_change(self._lines[change.path], hashes)
-        return change._replace(hashes=hashes)
+        absent = apply_change(self._lines[change.path], hashes)
+        return change._replace(hashes=hashes, absent=absent)
 
     def take_back(self, changes: Iterable[FileChange]) -> None:
         """Undo the changes of a call that was refused or failed: the files do not have them."""
         for change in changes:
-            apply_change(
-                self._lines[change.path], [-line for line in reversed(change.hashes)]
-            )
+            undone = [-line for line in reversed(change.hashes)]
+            apply_change(self._lines[change.path], [*undone, *change.absent])
 
     def number(self, text: str) -> int | None:
         """Return the number of a text, or None where it is too long to be kept."""
