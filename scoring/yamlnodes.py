@@ -9,6 +9,7 @@ import base64
 import datetime
 import math
 import re
+from collections.abc import Callable
 from typing import Any, NamedTuple, TypeAlias
 
 from msgspec import Struct
@@ -301,12 +302,15 @@ def is_timestamp(text: str) -> bool:
 # Parsing
 
 
-def parse(data: bytes, most: int = MOST_EVENTS) -> Node | None:
+def parse(
+    data: bytes, most: int = MOST_EVENTS, more: Callable[[int], None] | None = None
+) -> Node | None:
     """Return the first document of a YAML stream, or None without one.
 
     Args:
         data: the stream.
         most: how many values, beginnings and ends of lists and mappings it may have.
+        more: takes the line of what follows the document, which is not read; None takes nothing.
 
     Raises:
         YamlError: the text is not YAML, nests too deep, or has more than ``most``.
@@ -314,7 +318,7 @@ def parse(data: bytes, most: int = MOST_EVENTS) -> Node | None:
     import yaml  # takes 15 ms, which a log from the store does not need
 
     try:
-        return _compose(data, most)
+        return _compose(data, most, more)
     except yaml.MarkedYAMLError as e:
         problem = e.problem or e.context or ""
         # newer libyaml has its own limit, and reads ahead
@@ -330,7 +334,7 @@ def parse(data: bytes, most: int = MOST_EVENTS) -> Node | None:
         raise YamlError(f"not YAML text: {problem}") from e
 
 
-def _compose(data: bytes, most: int) -> Node | None:
+def _compose(data: bytes, most: int, more: Callable[[int], None] | None) -> Node | None:
     """Build the nodes of the first document from the events of libyaml's parser.
 
     PyYAML's own composer is not used: it recurses, and it loses how scalars are written.
@@ -372,6 +376,11 @@ def _compose(data: bytes, most: int) -> Node | None:
             continue
 
         elif kind is yaml.DocumentEndEvent or kind is yaml.StreamEndEvent:
+            following = 0
+            if more and kind is yaml.DocumentEndEvent:
+                following = _line_of_more(next_event)
+            if more and following:
+                more(following)
             return root.items[0] if root.items else None
 
         else:
@@ -386,6 +395,31 @@ def _compose(data: bytes, most: int) -> Node | None:
             open_nodes.append(node)
 
     raise too_many_values(most)
+
+
+def _line_of_more(next_event: Callable[[], Any]) -> int:
+    """Return the line of what follows a document, or 0 where only empty documents do.
+
+    A document counts as not empty after a hundred events.
+    """
+    import yaml
+
+    line = 1
+    try:
+        for _ in range(100):
+            event = next_event()
+            line = event.start_mark.line + 1
+            if isinstance(event, yaml.StreamEndEvent):
+                return 0
+            is_mark = isinstance(event, yaml.DocumentStartEvent | yaml.DocumentEndEvent)
+            if not is_mark and getattr(event, "value", None) != "":
+                break
+    except yaml.MarkedYAMLError as e:
+        if e.problem_mark:
+            line = e.problem_mark.line + 1
+    except (yaml.YAMLError, ValueError):
+        pass  # it is no text, but it is there
+    return int(line)
 
 
 def too_many_values(most: int) -> YamlError:

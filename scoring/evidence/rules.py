@@ -236,7 +236,7 @@ class Sources(Frozen):
 
         Raises:
             LogError: an entry is broken, and a rubric does not leave such entries out; or only
-                trusted evidence counts, and two files claim one iteration.
+                trusted evidence counts, and two files claim one iteration or one has two documents.
         """
 
         def refuse(doubt: str) -> None:
@@ -245,6 +245,10 @@ class Sources(Frozen):
         # Transcripts begin to be read before this module is loaded.
         from scoring.log.load import largest_entry, load_log_for
 
+        doubted = refuse if self.trusted else self.warn
+        # the reference reads the first document without a word
+        is_said = self.trusted or self.rules.as_observed
+        unread = doubted if is_said else silent
         begun = time.thread_time()
         records = load_log_for(
             rubrics,
@@ -253,8 +257,9 @@ class Sources(Frozen):
             broken,
             self.cache_dir,
             self.reading.get("keep", True),
-            refuse if self.trusted else self.warn,
+            doubted,
             self.bounds_of(iter_log_dir),
+            unread,
         )
         seconds = time.thread_time() - begun
         if seconds > _SECONDS_TO_READ:

@@ -147,7 +147,8 @@ def _check_entry(
     lines: dict[str, int] = {}
     try:
         data = read_file(path, within=path.parent)
-        document = parse(data, MOST_IN_ENTRY)
+        more: list[int] = []
+        document = parse(data, MOST_IN_ENTRY, more.append)
         for finding in _faults_in(path, document, number, strict):
             has_error = has_error or finding.level == "error"
             yield finding
@@ -165,6 +166,9 @@ def _check_entry(
         lines,
     )
     entries.append(entry)
+    for line in more:
+        text = "what follows the first YAML document is not read"
+        yield LintFinding("warning", path, line, record.iteration, "", text)
     if record.iteration != number:
         text = f"the file holds iteration {record.iteration}; {path.name} is read as that one"
         yield entry.finding("warning", "iteration", text)

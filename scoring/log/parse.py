@@ -310,13 +310,16 @@ _TAKES_NESTED = _takes_of(ENTRIES[model.SCHEMA_NESTED].fields)
 
 
 def parse_iteration_record(
-    data: bytes | str, true_flags: Collection[str] = TRUE_FLAGS
+    data: bytes | str,
+    true_flags: Collection[str] = TRUE_FLAGS,
+    more: Callable[[int], None] | None = None,
 ) -> model.IterationRecord:
     """Return the record of one entry of either schema.
 
     Args:
         data: the content of the file.
         true_flags: the spellings, such as ``True``, that a test flag takes for true.
+        more: takes the line of what follows the first document, which is not read.
 
     Raises:
         YamlError: the YAML is broken, a value has the wrong type, or the schema is not 1 or 2.
@@ -324,7 +327,7 @@ def parse_iteration_record(
     if isinstance(data, str):
         data = data.encode("utf-8", "surrogateescape")
 
-    return record_of(parse(data, MOST_IN_ENTRY), Reader(true_flags))
+    return record_of(parse(data, MOST_IN_ENTRY, more), Reader(true_flags))
 
 
 def record_of(node: Node | None, reader: Reader) -> model.IterationRecord:
@@ -365,6 +368,7 @@ def parse_archive(
     true_flags: Collection[str] = TRUE_FLAGS,
     broken: Callable[[YamlError], None] | None = None,
     lines: dict[str, int] | None = None,
+    more: Callable[[int], None] | None = None,
 ) -> list[model.IterationRecord]:
     """Return the records in ``historical.yaml``, a list ``iterations`` of entries of schema 1.
 
@@ -375,6 +379,7 @@ def parse_archive(
             returned; None raises the first error.
         lines: gets the line of each field by its path, such as ``iterations.0.commit``; None notes
             no lines.
+        more: takes the line of what follows the first document, which is not read.
 
     Raises:
         YamlError: the YAML is broken; or, without ``broken``, an entry has a wrong value.
@@ -390,7 +395,7 @@ def parse_archive(
             broken(e)
             return None
 
-    document = parse(data)
+    document = parse(data, more=more)
     if not document:
         return []
 

@@ -31,7 +31,36 @@ def differs_from_the_archive(repo: Repo) -> str:
     return "historical.yaml: iteration 1 differs from another entry of that number; keep one"
 
 
-DOUBTS = [has_a_second_file, has_another_number_than_its_name, differs_from_the_archive]
+def has_a_second_document(repo: Repo) -> str:
+    put(repo, {f"{LOG}/iter-1.yaml": f"{entry(1, repo.head())}---\niteration: 2\n"})
+    return (
+        "iter-1.yaml: what follows the first YAML document is not read, from line 7 on"
+    )
+
+
+def has_something_after_its_end(repo: Repo) -> str:
+    put(repo, {f"{LOG}/iter-1.yaml": f"{entry(1, repo.head())}...\n]\n"})
+    return (
+        "iter-1.yaml: what follows the first YAML document is not read, from line 7 on"
+    )
+
+
+def has_an_archive_of_two_documents(repo: Repo) -> str:
+    text = "schema_version: 1\niterations: []\n---\n--- 1\n"
+    put(repo, {f"{LOG}/historical.yaml": text})
+    return (
+        "historical.yaml: what follows the first YAML document is not read, from line 4"
+    )
+
+
+DOUBTS = [
+    has_a_second_file,
+    has_another_number_than_its_name,
+    differs_from_the_archive,
+    has_a_second_document,
+    has_something_after_its_end,
+    has_an_archive_of_two_documents,
+]
 
 
 @pytest.fixture
@@ -67,3 +96,28 @@ def test_numbers_with_zeros_are_the_same_numbers(
     (change.path / LOG / "iter-1.yaml").rename(change.path / LOG / "iter-001.yaml")
     found = da_score("check", "--trusted", "--rubric", "3.1.0")
     assert (found.status, found.err) == (0, "")
+
+
+@pytest.mark.parametrize("before", ["", "---\n", "%YAML 1.1\n---\n"])
+@pytest.mark.parametrize("after", ["", "---\n", "...\n", "...\n# done\n", "---\n---\n"])
+def test_marks_around_one_document_are_no_second_one(
+    change: Repo, da_score: DaScore, before: str, after: str
+) -> None:
+    put(change, {f"{LOG}/iter-1.yaml": before + entry(1, change.head()) + after})
+    found = da_score("check", "--trusted", "--rubric", "3.1.0")
+    assert (found.status, found.err) == (0, "")
+
+
+def test_the_rubrics_of_the_reference_read_the_first_document_without_a_word(
+    change: Repo, da_score: DaScore
+) -> None:
+    has_a_second_document(change)
+    found = da_score("run", "--no-write", "--rubric", "2.1.0")
+    assert (found.status, "document" in found.err) == (0, False)
+
+
+def test_lint_names_a_second_document(change: Repo, da_score: DaScore) -> None:
+    has_a_second_document(change)
+    found = da_score("log", "lint")
+    assert "iter-1.yaml:7" in found.out
+    assert "what follows the first YAML document is not read" in found.out
