@@ -13,7 +13,12 @@ from scoring.evidence.rules import rules_of
 from scoring.frozen import PlainData
 from scoring.jobs.hook_install import hooks_that_do_not_run
 from scoring.jobs.hook_places import hook_files
-from scoring.log.settings import DEFAULT_LOG_DIR, Settings, resolve_settings
+from scoring.log.settings import (
+    DEFAULT_LOG_DIR,
+    Settings,
+    resolve_settings,
+    settings_sources,
+)
 from scoring.views.doctor import examine
 from scoring.views.doctor.finding import Finding, most_useful_first
 from scoring.views.doctor.findings import BEST, findings
@@ -38,6 +43,11 @@ def command(options: PlainData, every: bool) -> None:
     """
     of_settings: list[Finding] = []
     settings = _usable_settings(options, of_settings)
+    if _nothing_is_set_up(settings, options):
+        what = f"nothing is set up here: this is what rubric {BEST} finds, which init chooses"
+        advice = f"'da-score init' writes settings; without them rubric {settings.rubric} scores"
+        of_settings.append(Finding("settings", "note", what, advice))
+        settings = replace(settings, rubric=BEST)
     try:
         rubric = rubric_of(settings)
     except RubricError as e:
@@ -58,6 +68,16 @@ def command(options: PlainData, every: bool) -> None:
     by_use = most_useful_first([*of_settings, *of_hooks, *findings(examination)])
     page = doctor_page(examination, by_use, every)
     reply(settings, doctor_payload(examination, by_use), page)
+
+
+def _nothing_is_set_up(settings: Settings, options: PlainData) -> bool:
+    """Return whether there is no log, and neither files nor variables nor a rubric are named."""
+    if options["rubric"] is not None or settings.iter_log_dir.exists():
+        return False
+    with contextlib.suppress(SettingsError):
+        sources = settings_sources(options, settings.repo_dir, files=True)
+        return all(source.startswith("--") for source in sources)
+    return False
 
 
 def _broken_hooks(repository: Path) -> Iterator[Finding]:

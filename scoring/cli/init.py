@@ -85,6 +85,12 @@ def command(
     with contextlib.suppress(SettingsError):
         derives = settings_of_whole_repository(options).derive
         settings = replace(settings, derive=derives)
+    asks = not yes and on_terminal() and is_terminal(sys.stdin)
+    keeps_file = (yes or asks) and not (force or only_print)
+    keeps_file = keeps_file and os.path.lexists(settings.repo_dir / SETTINGS_FILE)
+    if keeps_file:  # a file that cannot be used ends the command here
+        settings = replace(settings_of_whole_repository(options), json=settings.json)
+    kept = settings
     with progress("Looking at git and transcripts"):
         settings, examination = _examine_under_newest_rubric(settings)
 
@@ -96,19 +102,19 @@ def command(
         write(settings_text(examination, settings))
         return
 
-    asks = not yes and on_terminal() and is_terminal(sys.stdin)
     top_level = examination.repository.top_level or examination.repository.path
     settings_file = top_level / SETTINGS_FILE
-    keeps_file = (yes or asks) and not force and os.path.lexists(settings_file)
-    if keeps_file:  # a file that cannot be used ends the command here
-        settings = replace(settings_of_whole_repository(options), json=settings.json)
-
     could_derive = not examination.log.iterations and (
         yes or ((asks or not settings.json) and _knows_an_agent(settings, examination))
     )
     wanted = _ask_what_to_write(examination, asks, yes, no_hook, could_derive)
     line = f"Kept {settings_file}, which was there already"
-    if not keeps_file:
+    if keeps_file:
+        if kept.rubric != settings.rubric:
+            add = f'add rubric = "{settings.rubric}" for the newest'
+            line += f"; the rubric stays {kept.rubric}: {add}"
+        settings = kept
+    else:
         derives = wanted.derives or settings.derive
         text = settings_text(examination, replace(settings, derive=derives))
         write_settings(examination, text, force)
@@ -238,13 +244,8 @@ def _lines_about_git(
 
 def _untracked(paths: list[Path], top_level: Path) -> list[str]:
     """Return which files and folders git neither tracks nor ignores, relative to the top."""
-    options = [
-        "--others",
-        "--exclude-standard",
-        "--directory",
-        "--no-empty-directory",
-        "-z",
-    ]
+    options = ["--others", "--exclude-standard", "-z"]
+    options += ["--directory", "--no-empty-directory"]
     excludes_file = own_repository(top_level).excludes_file
     if excludes_file is not None:
         options.append(f"--exclude-from={excludes_file}")

@@ -40,6 +40,29 @@ def test_with_sessions_of_no_agent_that_runs_hooks_it_says_so(
     assert "Wrote no hook" not in da_score(*asked, "--force").out
 
 
+def test_with_settings_that_are_kept_it_goes_by_their_transcripts_and_names_their_rubric(
+    place: Place, da_score: DaScore, tmp_path: Path
+) -> None:
+    place.iteration(1)
+    path = place.session("mine", place.turn(1))
+    folder = tmp_path / "copied"
+    folder.mkdir()
+    path.rename(folder / path.name)
+    file = place.path / ".agents/da-score.toml"
+    file.write_text(f'transcript-dir = ["{folder}"]\n')
+    shown = da_score("init", "--yes", "--no-cache").out
+    kept, hook, *_ = shown.splitlines()
+    assert kept == (
+        f"Kept {file}, which was there already; the rubric stays 2.1.0:"
+        ' add rubric = "3.1.0" for the newest'
+    )
+    assert hook.startswith("Wrote no hook, since no session is in the folder of an ")
+
+    file.write_text(f'rubric = "3.1.0"\n{file.read_text()}')
+    kept, *_ = da_score("init", "--yes", "--no-cache").out.splitlines()
+    assert kept == f"Kept {file}, which was there already"
+
+
 def test_settings_for_one_person_are_not_to_be_committed(
     place: Place, da_score: DaScore
 ) -> None:

@@ -1,6 +1,7 @@
 """``da-score doctor`` and ``da-score init``: what is found, and that nothing makes them stop."""
 
 import json
+import os
 import stat
 import tomllib
 from collections.abc import Callable
@@ -543,3 +544,20 @@ class TestInit:
         (whole.path / name).mkdir()
         assert init("--transcript-dir", name).status == 0
         assert self.settings(whole).transcript_dirs == (whole.path / name,)
+
+
+def test_where_nothing_is_set_up_it_speaks_for_the_rubric_that_init_chooses(
+    place: Place, doctor: Told, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in [name for name in os.environ if name.startswith("DA_SCORE_")]:
+        monkeypatch.delenv(name)
+    place.log.rmdir()
+    found = doctor()
+    assert found["rubric_version"] == "3.1.0"
+    assert advice(found, "settings", "note") == [
+        "nothing is set up here: this is what rubric 3.1.0 finds, which init chooses"
+    ]
+
+    assert doctor("--rubric", "2.1.0")["rubric_version"] == "2.1.0"
+    (place.path / ".agents/da-score.toml").write_text('trunk = "main"\n')
+    assert doctor()["rubric_version"] == "2.1.0"

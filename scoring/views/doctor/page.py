@@ -287,7 +287,7 @@ def _transcripts_payload(examination: Examination) -> PlainData:
     harnesses = []
     for harness in survey.harnesses:
         data = structs.asdict(harness)
-        del data["flags"]
+        del data["shows"], data["ends_unknown"]
         if harness.ends_unknown:
             data["tool_errors"] = None
         harnesses.append(data)
