@@ -39,6 +39,12 @@ _STOPGAP = re.compile(
 _STILL_IN_WORK = 3600
 """Work that a commit undoes in less than so many seconds was still in work."""
 
+_LEAST_LINES = 5
+"""How many lines undone work changed at least, outside of tests, documents and CI."""
+
+_LEAST_REVERTED = 100
+"""How many where the work is reverted, and no session shows what the agent did."""
+
 _PLANS_CHANGE = 30 * DAY
 """Work that is undone after so many seconds served its time, or is undone for other reasons."""
 
@@ -297,7 +303,8 @@ def _why_meant(unit: Unit, taken: TakenBack, others: _OtherWork) -> str:
     """Return why what undid a unit needs no look, or "".
 
     What its own session or branch took back was a trial, and so was what a commit takes back within
-    an hour and says so. What another one removes without a word was hardly meant to go.
+    an hour and says so. What another one removes without a word was hardly meant to go. Small work
+    that only git shows is often a person's, with a little help, or reverted for other reasons.
     """
     later = others.unit_of.get(taken.by)
     if unit.undone_in_branch:
@@ -306,8 +313,10 @@ def _why_meant(unit: Unit, taken: TakenBack, others: _OtherWork) -> str:
         return "tidied"
     if _STOPGAP.search(taken.subject) or _STOPGAP.search(unit.subject or ""):
         return "not meant to stay"
-    if taken.is_slight:
-        return "only a few lines, tests, documents or CI"
+    is_only_stated = unit.state == "reverted" and not unit.sessions
+    least = _LEAST_REVERTED if is_only_stated else _LEAST_LINES
+    if taken.size < least:
+        return f"fewer than {least} lines outside of tests, documents and CI"
     if taken.back_in:
         return "came back"
     if taken.seconds >= _PLANS_CHANGE:

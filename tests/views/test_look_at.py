@@ -13,6 +13,11 @@ from helpers.histories import DAY, TEXT, History, Session, writes
 
 FIVE_LINES = "".join(TEXT.splitlines(True)[:5])
 FOUR_LINES = "".join(TEXT.splitlines(True)[:4])
+HUNDRED_LINES = "".join(f"def made_{n}(): return {n}\n" for n in range(100))
+FIFTY_LINES = "".join(f"def new_{n}(): return {n}\n" for n in range(50))
+
+CREDIT = "\n\nCo-authored-by: Claude <noreply@anthropic.com>"
+"""What makes a commit that no session shows a unit."""
 
 MANY = 6
 """More units of a kind than are shown."""
@@ -170,6 +175,8 @@ def reasons_of_a_branch(
     later: float = 1,
     made: str = "Add it",
     again: float | None = None,
+    has_session: bool = True,
+    goes_too: str = "",
 ) -> list[str]:
     """Return the reasons to look at work of a branch, which a commit undid a day later.
 
@@ -185,12 +192,19 @@ def reasons_of_a_branch(
         later: how many days after the merge the later commit is made on the trunk.
         made: the subject of the work.
         again: how many days after the later commit the work comes again.
+        has_session: whether a session shows the work, and not only a trailer.
+        goes_too: an older file that the later commit empties, too; "" for none.
     """
     undo = {path: ""}
-    session = history.session("s1")
-    writes(session, 100, 1, path, text)
-    mark = history.commit(200, made, branch="topic", files={path: text})
-    session.commits(200, 2, mark, made)
+    if goes_too:
+        history.commit(10, "Start", files={goes_too: HUNDRED_LINES})
+        undo[goes_too] = ""
+    message = made if has_session else made + CREDIT
+    mark = history.commit(200, message, branch="topic", files={path: text})
+    if has_session:
+        session = history.session("s1")
+        writes(session, 100, 1, path, text)
+        session.commits(200, 2, mark, made)
     for n in range(others):
         history.commit(300 + n, f"Other {n}", branch="topic")
     if undone_on == "topic":
@@ -239,6 +253,18 @@ def reasons_of_a_branch(
         "moved": ({"subject": "Extract it (to its own)"}, []),
         "five lines": ({"text": FIVE_LINES}, ["reverted"]),
         "four lines": ({"text": FOUR_LINES, "subject": 'Revert "Add it"'}, []),
+        "99 lines that no session shows": (
+            {"text": HUNDRED_LINES.partition("\n")[2], "has_session": False},
+            [],
+        ),
+        "100 lines that no session shows": (
+            {"text": HUNDRED_LINES, "has_session": False},
+            ["reverted"],
+        ),
+        "50 lines that no session shows, without a word": (
+            {"text": FIFTY_LINES, "has_session": False, "goes_too": "src/b.py"},
+            ["taken_back"],
+        ),
         "a test": ({"path": "tests/test_a.py"}, []),
         "in a folder of documents": ({"path": "docs/config.py"}, []),
         "a document": ({"path": "a.md", "subject": 'Revert "Add it"'}, []),

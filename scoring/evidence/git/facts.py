@@ -134,8 +134,8 @@ class TakenBack(Frozen):
         seconds: from the work's commit to this one, at least 0.
         said: whether its message says that it undoes something.
         subject: its subject.
-        is_slight: whether the work changed fewer than five lines outside of tests, documents and
-            the configuration of CI.
+        size: how many lines the work changed outside of tests, documents and the configuration of
+            CI.
         back_in: a commit from after the horizon that says what it does again, and does nearly all
             of the work again; "" without one. The work counts as undone all the same.
     """
@@ -146,7 +146,7 @@ class TakenBack(Frozen):
     seconds: int
     said: bool
     subject: str = ""
-    is_slight: bool = False
+    size: int = 0
     back_in: str = ""
 
     def as_dict(self) -> PlainData:

@@ -259,7 +259,7 @@ class WorkOnTrunk:
             seconds=max(seconds, 0),
             said=candidate.says_so,
             subject=self.trunk.commits[candidate.commit].subject,
-            is_slight=work.is_slight,
+            size=work.size,
             back_in=self._named_back_in(candidate),
         )
 

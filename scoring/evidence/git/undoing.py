@@ -65,9 +65,9 @@ class Work(NamedTuple):
     fate: Fate | None
 
     @property
-    def is_slight(self) -> bool:
-        """Whether it changed fewer than five lines outside of tests, documents and CI."""
-        return inversion(self.patch, [], _is_product).lines < LEAST_LINES
+    def size(self) -> int:
+        """How many lines it changed outside of tests, documents and CI."""
+        return inversion(self.patch, [], _is_product).lines
 
 
 def _is_product(path: str) -> bool:
