@@ -17,6 +17,7 @@ from scoring.evidence.git.repository import GitRepository
 from scoring.evidence.rules import Options, options_of
 from scoring.examine import LogView
 from scoring.jobs.backfill import BackfillPlan, IterationResult, LogReport, backfill_log
+from scoring.log.find import is_folder_or_locked
 from scoring.log.settings import days_of, resolve_settings
 from scoring.outcomes.outcome import Outcome, log_outcomes
 from scoring.outcomes.outcome_rules import FIX_WORDS, OutcomeRules
@@ -136,7 +137,9 @@ def _score(repository: Repository, config: FleetConfig, rubric: Rubric) -> Resul
         observe=True,
     )
     iterations: list[IterationResult] = []
-    report = backfill_log(plan, iterations.append)
+    report = LogReport(settings.iter_log_dir)
+    if is_folder_or_locked(settings.iter_log_dir):
+        report = backfill_log(plan, iterations.append)
     if report.error:
         raise DaScoreError(report.error)
 
@@ -194,6 +197,7 @@ def _rows_of(
         plan.rubric,
         options=options,
         outcomes=rules,
+        lenient=not is_folder_or_locked(settings.iter_log_dir),
     )
 
     rows: list[FleetRow] = []

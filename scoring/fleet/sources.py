@@ -21,8 +21,13 @@ from scoring.evidence.scopes import PLANS_DIR
 from scoring.files import state_of
 from scoring.frozen import PlainData
 from scoring.log.find import FoundLog, find_logs
-from scoring.log.settings import PYPROJECT_FILE, SETTINGS_FILE, resolve_settings
-from scoring.paths import checkout_around, expanded
+from scoring.log.settings import (
+    DEFAULT_LOG_DIR,
+    PYPROJECT_FILE,
+    SETTINGS_FILE,
+    resolve_settings,
+)
+from scoring.paths import checkout_around, expanded, is_of_the_system
 from scoring.sidecars.stamp import digest_of
 from scoring.signals.table import meter_profile
 from scoring.store import FORMAT, digest_of_all
@@ -59,13 +64,13 @@ _LONGEST_REF = 4096
 
 
 class Repository(NamedTuple):
-    """A repository to score: a directory with its log, or a URL.
+    """A repository to score: a directory, or a URL.
 
     Attributes:
         name: its name in the data set: the path or the URL.
         source: how it is read; without the paths and URLs of the source.
         repo_dir: the directory; None for a URL.
-        log: the folder of the log; None for a URL.
+        log: the folder of the log, which need not exist; None for a URL.
         url: the archive, or the folder on another file system; "" for a directory.
         stamp: a digest of what the file system says of what is at ``url``; "" for a directory.
     """
@@ -119,7 +124,7 @@ def repositories(config: FleetConfig) -> list[Repository]:
         how = source._replace(paths=(), urls=())
 
         for path in source.paths:
-            for log in _logs_at(path):
+            for log in _repositories_at(path):
                 repo_dir = log.repo_dir or log.iter_log_dir
                 name = _name_of(repo_dir)
                 by_name.setdefault(
@@ -133,14 +138,14 @@ def repositories(config: FleetConfig) -> list[Repository]:
     return list(by_name.values())
 
 
-def _logs_at(pattern: str) -> list[FoundLog]:
-    """Return the logs at a path, or in the folders that a pattern matches.
+def _repositories_at(pattern: str) -> list[FoundLog]:
+    """Return the logs and the clones without a log at a path, or in folders that a pattern matches.
 
     Raises:
-        InputError: the path has no log, or no folder that the pattern matches has one.
+        InputError: the path has neither, or no folder that the pattern matches has one.
     """
     if not glob.has_magic(pattern):
-        return find_logs([Path(pattern)])
+        return _repositories_in(Path(pattern))
 
     folders = [
         Path(place) for place in sorted(glob.glob(pattern)) if os.path.isdir(place)
@@ -151,13 +156,41 @@ def _logs_at(pattern: str) -> list[FoundLog]:
     logs: list[FoundLog] = []
     for folder in folders:
         with contextlib.suppress(InputError):
-            logs += find_logs([folder])
+            logs += _repositories_in(folder)
     if not logs:
         raise InputError(
-            f"{pattern}: no folder there has an iteration log; 'da-score init' in a repository"
-            " makes one"
+            f"{pattern}: no folder there is a git clone or has an iteration log"
         )
     return logs
+
+
+def _repositories_in(folder: Path) -> list[FoundLog]:
+    """Return the logs in a folder, and then the clones in it that hold none.
+
+    Raises:
+        InputError: there is neither, or the folder does not exist or is the system's.
+    """
+    clones = [] if is_of_the_system(folder) else list(_clones_in(folder))
+    logs: list[FoundLog] = []
+    try:
+        logs = find_logs([folder])
+    except InputError:
+        if not clones:
+            raise
+
+    for clone in clones:
+        if not any(log.iter_log_dir.is_relative_to(clone) for log in logs):
+            logs.append(FoundLog(clone / DEFAULT_LOG_DIR, clone))
+    return logs
+
+
+def _clones_in(folder: Path) -> Iterator[Path]:
+    """Yield the git clones in a folder, or the folder itself, without those within another."""
+    for place, subfolders, _ in os.walk(folder):
+        if os.path.isdir(os.path.join(place, ".git")):
+            subfolders.clear()
+            yield Path(place)
+        subfolders.sort()
 
 
 def _name_of(place: Path | str) -> str:

@@ -80,7 +80,7 @@ def unpacked(repository: Repository, config: FleetConfig, folder: Path) -> Repos
         folder: where to unpack it; it must not exist.
 
     Raises:
-        InputError: the archive cannot be read, holds too much, or lacks a log or a repository.
+        InputError: the archive cannot be read, holds too much, or lacks a repository.
         GitError: the repository in it cannot be checked out.
     """
     folder.mkdir()
@@ -99,13 +99,11 @@ def unpacked(repository: Repository, config: FleetConfig, folder: Path) -> Repos
         transcripts = str(top / TRANSCRIPTS)
     source = repository.source._replace(transcripts=(transcripts,))
 
-    logs = [top / name for name in LOG_FOLDERS]
-    for log in (*logs, work_tree / DEFAULT_LOG_DIR):
-        if log.is_dir():
-            return repository._replace(source=source, repo_dir=work_tree, log=log)
-    raise InputError(
-        f"{repository.url}: holds no iteration log, neither as log/ nor in the repository"
-    )
+    log = work_tree / DEFAULT_LOG_DIR
+    for name in reversed(LOG_FOLDERS):
+        if (top / name).is_dir():
+            log = top / name
+    return repository._replace(source=source, repo_dir=work_tree, log=log)
 
 
 def _fetch(repository: Repository, config: FleetConfig, folder: Path) -> int:

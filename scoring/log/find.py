@@ -91,7 +91,7 @@ def _logs_in(root: Path) -> Iterator[FoundLog]:
             f"{root}: is a system folder; da-score does not look for logs there"
         )
 
-    if _is_folder_or_locked(root / DEFAULT_LOG_DIR):
+    if is_folder_or_locked(root / DEFAULT_LOG_DIR):
         yield FoundLog(root / DEFAULT_LOG_DIR, root)
     elif holds_entries(root):
         yield FoundLog(root, repository_of_log(root))
@@ -101,12 +101,12 @@ def _logs_in(root: Path) -> Iterator[FoundLog]:
             subfolders[:] = sorted(set(subfolders) - _FOLDERS_NOT_SEARCHED)
 
             repository = Path(folder)
-            if _is_folder_or_locked(repository / DEFAULT_LOG_DIR):
+            if is_folder_or_locked(repository / DEFAULT_LOG_DIR):
                 yield FoundLog(repository / DEFAULT_LOG_DIR, repository)
                 subfolders.remove(DEFAULT_LOG_DIR.parts[0])
 
 
-def _is_folder_or_locked(folder: Path) -> bool:
+def is_folder_or_locked(folder: Path) -> bool:
     """Return whether a folder is there, or may be: also where it must not be looked at."""
     try:
         return folder.is_dir()

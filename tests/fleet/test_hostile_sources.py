@@ -115,7 +115,10 @@ def test_a_variable_may_hold_a_secret(
 MISSING = {
     "a path": ('path = "nowhere"', "no such directory"),
     "a glob": ('path = "nowhere/*"', "nothing is there"),
-    "a glob without a log": ('path = "*"', "no folder there has an iteration log; "),
+    "a glob without a log": (
+        'path = "*"',
+        "no folder there is a git clone or has ",
+    ),
     "an unknown file system": ('url = "gopher://x/y.tar"', "gopher"),
     "an archive": ('url = "file:///nowhere/x.tar"', "nothing is there"),
 }

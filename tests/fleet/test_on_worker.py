@@ -1,12 +1,14 @@
 """What one repository becomes: the same scores as backfill gives, as facts and not as text."""
 
 import re
+import shutil
 import subprocess
 from pathlib import Path
 from typing import Any
 
 import pytest
 from helpers.fleets import (
+    FLEET,
     archive_of,
     make_fleet,
     ordered,
@@ -63,6 +65,36 @@ def test_the_rows_are_those_of_export(fleet: Path, rubric: str) -> None:
             assert {name: mine[name] for name in shared} == {
                 name: theirs[name] for name in shared
             }
+
+
+@pytest.mark.parametrize("source", ["repos/*/repo", "repos", "repos/r0/repo"])
+def test_of_a_clone_without_a_log_the_work_counts(tmp_path: Path, source: str) -> None:
+    fleet = make_fleet(tmp_path, 1, FLEET.replace("repos/*/repo", source))
+    score_here(fleet)
+    with_log = rows_of(fleet, "work")
+    shutil.rmtree(tmp_path / "repos/r0/repo" / DEFAULT_LOG_DIR)
+    shutil.rmtree(tmp_path / "results")
+
+    (result,) = score_here(fleet)
+    assert not result.error
+    assert (result.state.scored, result.state.iterations) == (True, 0)
+    work = rows_of(fleet, "work")
+    assert {row["iteration"] for row in work} == {None}
+    assert 0 < len(work) <= len(with_log)
+    assert rows_of(fleet, "iterations") == []
+    assert score_here(fleet) == [], "nothing changed"
+
+
+def test_of_an_archive_without_a_log_the_work_counts(tmp_path: Path) -> None:
+    archive_of(Path(make_fleet(tmp_path, 1).parent, "repos/r0"), tmp_path / "in/one")
+    shutil.rmtree(tmp_path / "in/one/log")
+    repository = tmp_path / "in/one"
+    fleet = write_fleet(
+        tmp_path, f'results = "results"\n[[source]]\nurl = "file://{repository}"\n'
+    )
+    (result,) = score_here(fleet)
+    assert not result.error
+    assert rows_of(fleet, "work")
 
 
 def test_writes_nothing_into_a_source(fleet: Path) -> None:

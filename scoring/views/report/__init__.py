@@ -72,7 +72,8 @@ _MOST_MODELS = 5
 _SCRIPTS = ("vendor/d3.min.js", "vendor/plot.umd.min.js", "report.js")
 
 _LEFT_TO_WORK = (
-    "'da-score work' in each repository says what to look at, and what is not known."
+    "'da-score work' in each repository says what to look at, and what is not known; with "
+    "--against it says whether two months, models or authors differ."
 )
 """What a page about a fleet says, whose table has neither."""
 
