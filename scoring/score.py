@@ -14,7 +14,7 @@ from collections.abc import (
 )
 from contextlib import ExitStack
 from pathlib import Path
-from typing import Unpack
+from typing import TYPE_CHECKING, Unpack
 
 from rubric import Rubric, Score, default_rubric, newest_version
 from rubric.model import EVIDENCE_ATTRIBUTED, EVIDENCE_REFERENCE
@@ -38,6 +38,10 @@ from .signals.table import (
 )
 from .signals.values import SignalSet
 from .text import spans
+
+if TYPE_CHECKING:
+    from .evidence.harnesses.scan import Scan
+    from .evidence.session_commits import WorkOfAgents
 
 
 def score_log(
@@ -200,6 +204,7 @@ def score_iterations(
     compare: bool = True,
     opened: Callable[[Evidence], object] = silent,
     from_store: bool = False,
+    work: "WorkOfAgents | None" = None,
 ) -> Iterator[tuple[ScoredIteration, ...]]:
     """Yield the iterations of a log in order, each as a tuple with one score for each rubric.
 
@@ -218,6 +223,8 @@ def score_iterations(
             all answers come from the store, or the log has no entries.
         from_store: whether what git and transcripts said may come from the store, where nothing
             has changed since. Nothing is kept that comes with a warning.
+        work: what was just read from the same sources, which is not read again. It can be given
+            once: marks and counts are written into it.
 
     Raises:
         NotARepositoryError: the sources' folder is not in a work tree.
@@ -229,7 +236,8 @@ def score_iterations(
     profile = meter_profile(*rubrics, observe=observe)
     reads_labels = labels or labels_vote(*rubrics)
 
-    with AnswerStore(sources, log_dir) as store, ExitStack() as reading:
+    begun = work.scan.begun if work else None
+    with AnswerStore(sources, log_dir, begun) as store, ExitStack() as reading:
         kept = None
         if from_store:
             kept = store.get_all([record.iteration for record in chosen], Answers)
@@ -237,7 +245,9 @@ def score_iterations(
         evidence = EntryEvidence(log_dir, sources, profile, reads_labels)
         answers: Iterable[Answers] = kept or ()
         if kept is None:
-            scan = reading.enter_context(store.sources.reading_begun())
+            scan: Scan | None = work.scan if work else None
+            if scan is None:
+                scan = reading.enter_context(store.sources.reading_begun())
             if not records:
                 return
 
@@ -250,6 +260,7 @@ def score_iterations(
                 profile=profile,
                 labels=reads_labels,
                 store=store,
+                work=work,
             )
             opened(evidence)
             _warn_of_what_is_not_seen(

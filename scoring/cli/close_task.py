@@ -82,25 +82,27 @@ def command(
 
         settings = _settings_for(hook, options)
         hinted = _hinted_folders(hook, settings)
+        derived = None
+        of_work = None
         if settings.derive and iteration is None:
             # loads every harness, which takes 0.04 s
             from scoring.jobs.derive import derive
 
             # Where the harness does not name the session, the commits of all sessions get entries.
             of_work = observing_sources(settings, warnings.append, hinted)
-            count = len(
-                derive(settings.iter_log_dir, of_work, session=hook.session_id).written
-            )
+            derived = derive(settings.iter_log_dir, of_work, session=hook.session_id)
+            count = len(derived.written)
             if not holds_entries(settings.iter_log_dir):
                 return 0
             if count and score_recompute == "current":
                 score_recompute = f"recent-{count}"
 
         evidence = sources(settings, warn=warnings.append, hinted=hinted)
+        work = derived.work if derived and of_work == evidence else None
         rubric = rubric_of(settings)
         log_dir = settings.iter_log_dir
         closed = close_task(
-            log_dir, evidence, rubric, iteration, score_recompute, broken.append
+            log_dir, evidence, rubric, iteration, score_recompute, broken.append, work
         )
 
     reply(settings, closed._asdict(), _text(closed, settings))

@@ -10,15 +10,14 @@ A commit was made by an agent in any of these cases:
 
 from collections.abc import Collection, Iterable, Mapping
 
+from .attribution.attributed import AttributedScan
 from .attribution.commits_by_checkpoint import add_stored_commits
 from .attribution.commits_by_lines import add_quiet_commits
 from .attribution.commits_by_subject import add_commits_by_subject, sole_with_subject
 from .attribution.known_commits import NamedCommits
 from .attribution.neighborhood import Neighborhood
-from .attribution.session_trees import AllWork
 from .git.agents import NO_AGENTS, folded
 from .git.authorship import AttributedHistory
-from .git.checkpoints import Checkpoint
 from .git.commit_history import WrittenCommit
 from .git.merge_lines import may_change_files
 from .lost_commits import (
@@ -45,22 +44,18 @@ from .transcripts.streams import Session, commits_shown
 
 
 def work_of_agents(
-    read: AllWork,
-    checkpoints: Mapping[str, Checkpoint],
-    history: AttributedHistory,
-    sources: Sources,
-    in_log: NamedCommits | tuple[str, ...] = (),
+    scan: AttributedScan, history: AttributedHistory, sources: Sources
 ) -> WorkOfAgents:
-    """Mark the lines that are work in the repository, and return what shows commits of agents.
+    """Read the transcripts, and return what shows commits of agents.
+
+    No line is marked as work in the repository yet: :func:`mark_work` does that.
 
     Args:
-        read: all that transcripts show. Its lines are marked.
-        checkpoints: all checkpoints, by their ids.
+        scan: the reading that has begun.
         history: what git knows.
         sources: where the evidence comes from.
-        in_log: the names of the commits of a log. They count as commits of the repository even
-            where git does not have them.
     """
+    read = scan.read()
     sessions = read.sessions.values()
     if not sources.trusted:  # else only commits count that a command printed
         add_stored_commits(sessions, history)
@@ -69,17 +64,34 @@ def work_of_agents(
     shas_shown = history.repository.resolve_digits(commits_shown(sessions))
     shas_shown.update({sha: sha for sha in shas_shown.values()})
 
-    remade = () if sources.trusted else _made_again(sessions, history, shas_shown)
+    made_again = set[str]()
+    if not sources.trusted:
+        made_again = _made_again(sessions, history, shas_shown)
+    return WorkOfAgents(scan, read, history, shas_shown, made_again, sources.trusted)
 
+
+def mark_work(
+    work: WorkOfAgents,
+    sources: Sources,
+    in_log: NamedCommits | tuple[str, ...] = (),
+) -> None:
+    """Mark the lines that are work in the repository, in place of earlier marks.
+
+    Args:
+        work: what shows commits of agents.
+        sources: where the evidence comes from.
+        in_log: the names of the commits of a log. They count as commits of the repository even
+            where git does not have them.
+    """
+    ours = work.shas_shown.keys() | work.made_again
     neighborhood = Neighborhood(
-        read.work_trees,
+        work.read.work_trees,
         sources.worktrees,
-        history.remotes,
-        lambda sha: sha in shas_shown or sha in remade or sha in in_log,
-        is_strict=sources.trusted,
+        work.history.remotes,
+        lambda sha: sha in ours or sha in in_log,
+        is_strict=work.trusted,
     )
-    neighborhood.mark(sessions)
-    return WorkOfAgents(sessions, checkpoints, history, shas_shown, sources.trusted)
+    neighborhood.mark(work.sessions)
 
 
 def _made_again(

@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from .harnesses.scan import Scan
     from .labels import LabelFacts
     from .questions import TranscriptAnswers
+    from .session_commits import WorkOfAgents
     from .unlogged import Unlogged
 
 _ENTRIES_BEFORE = 16
@@ -168,6 +169,7 @@ class Evidence(EntryEvidence):
         profile: str | None = PROFILE,
         labels: bool = False,
         store: AnswerStore | None = None,
+        work: "WorkOfAgents | None" = None,
     ) -> None:
         """Open the repository.
 
@@ -180,6 +182,7 @@ class Evidence(EntryEvidence):
             profile: the released profile under which DR transcripts are measured; None reads none.
             labels: whether labels are read.
             store: keeps what is known.
+            work: what ``scan`` has read already, with a history of the repository; None: nothing.
 
         Raises:
             NotARepositoryError: the sources' folder is not in a work tree.
@@ -189,6 +192,7 @@ class Evidence(EntryEvidence):
         self.scan = scan
         self.store = store
         self._only = only
+        self._work = work
         self.records = Records(records)
         self.git = self._open_git()
 
@@ -218,6 +222,7 @@ class Evidence(EntryEvidence):
                 cache_dir=cache_dir,
                 warn=sources.warn,
                 is_strict=sources.trusted,
+                former=self._work.history if self._work else None,
             )
 
         count = _ENTRIES_BEFORE
@@ -376,6 +381,7 @@ class Evidence(EntryEvidence):
             self._windows,
             self.sources,
             only=self._only,
+            work=self._work,
         )
 
     @cached_property

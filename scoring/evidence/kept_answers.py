@@ -223,20 +223,24 @@ class AnswerStore:
 
     Attributes:
         sources: the sources to read evidence from, so that warnings are noted here.
+        has_warned: whether there was a warning after which no answer is kept.
     """
 
-    def __init__(self, sources: Sources, log_dir: Path | str) -> None:
+    def __init__(
+        self, sources: Sources, log_dir: Path | str, begun: int | None = None
+    ) -> None:
         """Prepare the store, and open nothing yet.
 
         Args:
             sources: where evidence comes from.
             log_dir: the folder of the entries.
+            begun: when reading began, in ns since 1970; None: it has not begun.
         """
-        self._has_warned = False
+        self.has_warned = False
         self.sources = sources.noting(self._note)
         self._store = Store(sources.cache_dir, sources.reading.get("keep", True))
         self._key = _key_of(sources, log_dir) if sources.cache_dir else b""
-        self._begun = time.time_ns()
+        self._begun = begun or time.time_ns()
         self._state: bytes | None = None
         self._kept: set[bytes] = set()
         self._room = MOST_KEPT
@@ -250,7 +254,7 @@ class AnswerStore:
     def _note(self, warning: str) -> None:
         """Note a warning after which no answer is kept."""
         if not isinstance(warning, TakesLong):
-            self._has_warned = True
+            self.has_warned = True
 
     def get_all(
         self, names: Collection[object], value_type: type[Value]
@@ -284,7 +288,7 @@ class AnswerStore:
         from has changed, or there was a warning.
         """
         kept = self._unchanged()
-        if kept and not self._has_warned:
+        if kept and not self.has_warned:
             self._store.put_value("answer", self._key_of(name), kept.state, value)
 
     def _unchanged(self) -> "_KeptState | None":
@@ -345,7 +349,7 @@ class AnswerStore:
     @property
     def may_keep(self) -> bool:
         """Whether :meth:`put` keeps anything."""
-        return self._state is not None and not self._has_warned
+        return self._state is not None and not self.has_warned
 
     def put(self, name: object, value: object) -> None:
         """Keep a value under the number of an iteration or another name.

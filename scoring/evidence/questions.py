@@ -15,7 +15,7 @@ from .attribution.attributed import AttributedScan
 from .attribution.iteration_shares import Question, Verification
 from .attribution.known_commits import NamedCommits
 from .attribution.observing_iterations import AttributedFacts
-from .commit_makers import work_of_agents
+from .commit_makers import mark_work, work_of_agents
 from .git.agents import StatedAgent, stated_as
 from .git.authorship import AttributedHistory
 from .git.commit_history import WrittenCommit
@@ -23,6 +23,7 @@ from .git.facts import GitFacts, Landing
 from .harnesses.scan import Scan
 from .rules import Sources
 from .scopes import is_document
+from .session_commits import WorkOfAgents
 from .transcripts.facts import NS, IterationWindow, clamp_ns, timestamp_ns
 from .transcripts.work_trees import WorkTrees
 from .unlogged import Unlogged, unlogged_commits
@@ -51,6 +52,7 @@ def ask_transcripts(
     windows: Mapping[int, IterationWindow],
     sources: Sources,
     only: Collection[int] | None,
+    work: WorkOfAgents | None = None,
 ) -> TranscriptAnswers:
     """Return what transcripts show of every iteration, and of commits that no entry names.
 
@@ -62,6 +64,7 @@ def ask_transcripts(
         sources: where evidence comes from.
         only: the numbers of the iterations that will be asked about. For these the share of lines
             that agents wrote is wanted too. None: all iterations.
+        work: what was read of agents with another history of this repository; None reads it.
     """
     assert isinstance(scan, AttributedScan)
     assert isinstance(git, AttributedHistory)
@@ -72,14 +75,15 @@ def ask_transcripts(
     )
     in_log = NamedCommits(of_log.names_in_any_form(record) for record in records)
 
-    work = scan.read()
-    work.entries = len(records)
-    of_agents = work_of_agents(work, scan.checkpoints, git, sources, in_log)
+    work = work or work_of_agents(scan, git, sources)
+    work.history = git
+    work.read.entries = len(records)
+    mark_work(work, sources, in_log)
     start = windows[max(windows)].end if windows else None
-    unlogged, became = unlogged_commits(of_agents, records, start)
+    unlogged, became = unlogged_commits(work, records, start)
 
     unnamed = lists_by_key(
-        (sha, checkpoint) for checkpoint, sha in of_agents.unnamed.items()
+        (sha, checkpoint) for checkpoint, sha in work.unnamed.items()
     )
     questions = []
     for record in records:
@@ -94,7 +98,7 @@ def ask_transcripts(
     lines_added = git.lines_added
     if sources.trusted:  # an edit leaves out what moves too
         lines_added = partial(git.lines_added, is_strict=True, is_net=True)
-    answers = scan.observe(work, questions, became, lines_added)
+    answers = scan.observe(work.read, questions, became, lines_added)
     further_answers = answers[len(records) :]
     return TranscriptAnswers(
         entries=dict(zip(records.numbers, answers, strict=False)),
@@ -102,7 +106,7 @@ def ask_transcripts(
             item._replace(observed=answer.observed)
             for item, answer in zip(unlogged, further_answers, strict=True)
         ],
-        work_trees=work.work_trees,
+        work_trees=work.read.work_trees,
     )
 
 

@@ -2,12 +2,14 @@
 
 import datetime
 from collections import Counter
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Literal, NamedTuple, TypeAlias
 
+from .attribution.attributed import AttributedScan
 from .attribution.commits_by_lines import commits_of_unnamed
+from .attribution.session_trees import AllWork
 from .git.authorship import AttributedHistory
 from .git.checkpoints import Checkpoint
 from .git.commit_history import WrittenCommit
@@ -50,24 +52,36 @@ class MadeBy(NamedTuple):
     session_ids: tuple[str, ...]
 
 
-@dataclass(frozen=True)
+@dataclass
 class WorkOfAgents:
     """What shows which commits agents made.
 
     Attributes:
-        sessions: all sessions.
-        checkpoints: all checkpoints, by their ids.
-        history: what git knows.
+        scan: the reading of transcripts and checkpoints.
+        read: all that transcripts show.
+        history: what git knows. Of the same repository, the history for another log may replace it.
         shas_shown: the whole SHAs of the commits that sessions show and git has, by the digits that
             sessions show, and by the whole SHAs.
+        made_again: the digits of commits that sessions show and git has under another SHA.
         trusted: whether only evidence counts that no author of a commit can choose.
     """
 
-    sessions: Collection[Session]
-    checkpoints: Mapping[str, Checkpoint]
+    scan: AttributedScan
+    read: AllWork
     history: AttributedHistory
     shas_shown: Mapping[str, str]
+    made_again: Set[str]
     trusted: bool
+
+    @property
+    def sessions(self) -> Collection[Session]:
+        """All sessions."""
+        return self.read.sessions.values()
+
+    @property
+    def checkpoints(self) -> Mapping[str, Checkpoint]:
+        """All checkpoints, by their ids."""
+        return self.scan.checkpoints
 
     @cached_property
     def unnamed(self) -> Mapping[str, str]:

@@ -2,7 +2,7 @@
 
 import re
 from pathlib import Path
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from rubric import Rubric
 from scoring.errors import DaScoreError, NotFoundError, SettingsError, silent
@@ -24,6 +24,9 @@ from scoring.sidecars.scores import (
 from scoring.sidecars.stamp import stamps_of_log
 from scoring.sidecars.writing import write_iterations, write_session
 from scoring.text import spans
+
+if TYPE_CHECKING:
+    from scoring.evidence.session_commits import WorkOfAgents
 
 _RECENT = re.compile(r"recent-([1-9][0-9]{0,8})")
 
@@ -60,6 +63,7 @@ def close_task(
     iteration: int | None = None,
     recompute: str = "current",
     broken: Broken = silent,
+    work: "WorkOfAgents | None" = None,
 ) -> ClosedTask:
     """Score an iteration that was just finished, and write its sidecar and that of its session.
 
@@ -72,6 +76,7 @@ def close_task(
             K last up to and with this one, or ``all``. Others of their sessions are scored too if
             they have no whole sidecar under the rubric.
         broken: takes the errors of entries that are left out.
+        work: what was just read from the same sources, which is not read again.
 
     Raises:
         NotFoundError: the log does not have the iteration, or has none.
@@ -109,7 +114,13 @@ def close_task(
     scored = [
         scored_iteration
         for (scored_iteration,) in score_iterations(
-            records, iter_log_dir, sources, rubric, only=chosen, from_store=True
+            records,
+            iter_log_dir,
+            sources,
+            rubric,
+            only=chosen,
+            from_store=True,
+            work=work,
         )
     ]
     with stamps_of_log(sources.cache_dir, iter_log_dir, rubric) as stamps:

@@ -10,11 +10,12 @@ from collections.abc import Collection, Iterator
 from pathlib import Path
 from typing import NamedTuple
 
-from scoring.errors import InputError, WriteError
+from scoring.errors import InputError, TakesLong, WriteError
 from scoring.evidence.attribution.attributed import AttributedScan
 from scoring.evidence.commit_makers import (
     authors_of,
     commits_of_agents,
+    mark_work,
     work_of_agents,
 )
 from scoring.evidence.git.agents import Identity, people_named
@@ -29,7 +30,7 @@ from scoring.evidence.rewards import (
     source_of_reward,
 )
 from scoring.evidence.rules import ATTRIBUTED, Sources
-from scoring.evidence.session_commits import AgentCommits, FoundBy
+from scoring.evidence.session_commits import AgentCommits, FoundBy, WorkOfAgents
 from scoring.evidence.unlogged import named_by_entries
 from scoring.files import (
     exclusive_lock,
@@ -101,11 +102,13 @@ class Derivation(NamedTuple):
         written: the new entries, in the order of their numbers.
         skipped: the commits that have an entry already.
         broken: a line for each entry that cannot be read.
+        work: what was read to know that; None where nothing had to be read, or not all could be.
     """
 
     written: list[DerivedEntry]
     skipped: list[Skipped]
     broken: list[str]
+    work: WorkOfAgents | None = None
 
     def as_dict(self) -> PlainData:
         """Return plain data, as ``derive --json`` prints it."""
@@ -163,6 +166,8 @@ def derive(
         derivation, is_certain = _derive(log_dir, store.sources, wanted, dry_run)
         if is_watched and is_certain and not (derivation.written or derivation.broken):
             store.put_other(wanted.name, derivation.skipped)
+        if store.has_warned or not is_certain:
+            derivation = derivation._replace(work=None)
     return derivation
 
 
@@ -206,12 +211,19 @@ def _derive(
         exclusive_lock(GitRepository(sources.repo_dir).common_dir, seconds=PATIENCE),
     ):
         assert isinstance(scan, AttributedScan)
-        log = read_existing_log(log_dir)
+        log = read_existing_log(
+            log_dir,
+            sources.rules.true_flags,
+            sources.cache_dir,
+            sources.reading.get("keep", True),
+        )
+        unread: list[str] = []
         history = AttributedHistory(
             scan.repository or sources.repo_dir,
             log.records,
             sources.trunk,
             cache_dir=sources.cache_dir,
+            warn=unread.append,
         )
         if history.tips() and not history.walk:
             sources.warn(
@@ -219,7 +231,8 @@ def _derive(
                 f" {history.trunk.how}"
             )
 
-        work = work_of_agents(scan.read(), scan.checkpoints, history, sources)
+        work = work_of_agents(scan, history, sources)
+        mark_work(work, sources)
         agents = commits_of_agents(
             work, landed_only=wanted.landed_only, assisted=wanted.assisted
         )
@@ -243,7 +256,9 @@ def _derive(
             _write_entries(log_dir, written)
 
     is_certain = not history.repository.time.has_failed
-    return Derivation(written, skipped, log.broken), is_certain
+    if not all(isinstance(warning, TakesLong) for warning in unread):
+        return Derivation(written, skipped, log.broken), is_certain
+    return Derivation(written, skipped, log.broken, work), is_certain
 
 
 def _chosen_commits(

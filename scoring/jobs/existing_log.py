@@ -2,14 +2,17 @@
 
 import contextlib
 import re
+from collections.abc import Collection
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from scoring.errors import InputError, LogError
 from scoring.files import read_file
 from scoring.log.find import ARCHIVE_NAME, is_entry_name, names_in_log
-from scoring.log.load import load_archive, load_entry
+from scoring.log.load import load_archive, load_entries
 from scoring.log.model import IterationRecord
+from scoring.store import Store
+from scoring.yamlread import TRUE_FLAGS
 
 _LARGEST_NUMBER = 10**9
 """Iterations with this number or a higher one are taken for slips: the next entry ignores them."""
@@ -37,30 +40,42 @@ class ExistingLog:
     highest: int = 0
 
 
-def read_existing_log(log_dir: Path) -> ExistingLog:
+def read_existing_log(
+    log_dir: Path,
+    true_flags: Collection[str] = TRUE_FLAGS,
+    cache_dir: Path | None = None,
+    keep: bool = True,
+) -> ExistingLog:
     """Read a log that entries are added to.
+
+    Args:
+        log_dir: the log, which need not exist.
+        true_flags: the spellings, such as ``True``, that a test flag takes for true.
+        cache_dir: the folder of the store, which saves reading entries again; None reads all.
+        keep: whether new entries go into the store.
 
     Raises:
         LogError: the log cannot be listed.
     """
     log = ExistingLog()
+    errors: list[LogError] = []
     names = names_in_log(log_dir) if log_dir.exists() else []
-    for name in filter(is_entry_name, names):
-        try:
-            log.records.append(load_entry(log_dir / name))
-        except LogError as e:
-            log.broken.append(str(e))
+    entry_names = list(filter(is_entry_name, names))
+    store = Store(cache_dir, keep)
+    read = dict(load_entries(log_dir, entry_names, true_flags, errors.append, store))
+    log.records += read.values()
+    for name in entry_names:
+        if name not in read:
             with contextlib.suppress(InputError):
                 for sha in _COMMIT_LINE.findall(read_file(log_dir / name)):
                     log.named_by_broken[sha.decode().lower()] = name
 
     if ARCHIVE_NAME in names:
-        errors: list[LogError] = []
         try:
             log.records += load_archive(log_dir / ARCHIVE_NAME, broken=errors.append)
         except LogError as e:
             errors.append(e)
-        log.broken += map(str, errors)
+    log.broken += map(str, errors)
 
     log.records.sort(key=lambda record: record.iteration)
     numbers = [

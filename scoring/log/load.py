@@ -119,7 +119,7 @@ def load_log_for(
     records: dict[int, IterationRecord] = {}
     file_of: dict[int, str] = {}
     store = Store(cache_dir, keep)
-    for name, record in _load_entries(
+    for name, record in load_entries(
         directory, entry_names, true_flags, report, store, within, unread
     ):
         number = record.iteration
@@ -166,14 +166,14 @@ def load_log_for(
     return Records(records[iteration] for iteration in sorted(records))
 
 
-def _load_entries(
+def load_entries(
     directory: Path,
     names: Iterable[str],
     true_flags: Collection[str],
     report: Broken,
     store: Store,
-    within: Path | str | None,
-    unread: Warn,
+    within: Path | str | None = None,
+    unread: Warn = silent,
 ) -> Iterator[tuple[str, IterationRecord]]:
     """Yield the name of each file with the entry in it, from the store where it has that.
 

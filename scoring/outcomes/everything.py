@@ -69,8 +69,6 @@ def used_by_sessions(sources: Sources) -> list[UsedBySession]:
         here = Neighborhood(
             WorkTrees(repository), worktrees, urls.copy, present.__contains__
         )
-        for file in owners:
-            file.here = bytearray()
         here.mark(sessions)
 
         name = (repository.work_tree_tops or [str(repository.common_dir)])[0]

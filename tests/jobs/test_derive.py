@@ -18,6 +18,7 @@ from helpers.repos import START, STEP, Repo
 
 from scoring.evidence.git.agents import Identity
 from scoring.evidence.git.trunk_work import WorkOnTrunk
+from scoring.evidence.harnesses.scan import Scan
 from scoring.jobs import derive as derive_job
 from scoring.jobs.entries import task_of
 from scoring.jobs.existing_log import ExistingLog, read_existing_log
@@ -1013,14 +1014,62 @@ class TestWhatItAsks:
         assert merges[0] > 0
         assert merges[1:] == [0, 0]
 
+    @pytest.mark.parametrize(
+        ("rubric", "warning", "readings"),
+        [("3.1.0", "", 1), ("3.0.0", "", 2), ("3.1.0", "left out", 2)],
+        ids=["the rubric observes", "as the reference reads", "with a warning"],
+    )
+    def test_what_it_read_is_scored_without_reading_it_again(
+        self,
+        lines_of_work: Work,
+        monkeypatch: pytest.MonkeyPatch,
+        rubric: str,
+        warning: str,
+        readings: int,
+    ) -> None:
+        read: list[str] = []
+
+        def noting(scan: Scan) -> Any:
+            read.append(scan.name)
+            if warning:
+                scan._warn(warning)
+            return finish_reading(scan)
+
+        finish_reading = Scan._finish_reading
+        monkeypatch.setattr(Scan, "_finish_reading", noting)
+        close = ("close-task", "{}", "--derive", "--no-cache", "--rubric", rubric)
+        transcripts = str(lines_of_work.home / ".claude" / "projects")
+        assert lines_of_work.da_score(*close, "--transcript-dir", transcripts).out
+        assert len(read) == readings
+        assert len(lines_of_work.entries()) == 2
+
+    def test_scores_are_those_of_evidence_that_is_read_anew(
+        self, lines_of_work: Work
+    ) -> None:
+        # git loses a commit that an entry names, in a folder that is gone
+        lost = lines_of_work.made("Lost", cwd="/gone/app", **{"g.py": "four = 4\n"})
+        lines_of_work.log.mkdir(parents=True)
+        entry = f"schema_version: 2\niteration: 1\ncommit: {lost}\n"
+        (lines_of_work.log / "iter-1.yaml").write_text(entry)
+        lines_of_work.repo.git("reset", "-q", "--hard", "HEAD~1")
+        lines_of_work.repo.git("reflog", "expire", "--expire=now", "--all")
+        lines_of_work.repo.git("gc", "-q", "--prune=now")
+
+        close = ("close-task", "--no-cache", "--rubric", "3.1.0", "--recompute", "all")
+        assert lines_of_work.da_score(*close, "--derive", "{}").out
+        together = {path: path.read_bytes() for path in lines_of_work.log.iterdir()}
+        assert lines_of_work.da_score(*close, "{}").out
+        apart = {path: path.read_bytes() for path in lines_of_work.log.iterdir()}
+        assert apart == together
+
     def test_that_no_commit_lacks_an_entry_is_kept_until_something_changes(
         self, lines_of_work: Work, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         looked: list[object] = []
 
-        def noting(log_dir: Path) -> ExistingLog:
+        def noting(log_dir: Path, *store: Any) -> ExistingLog:
             looked.append(log_dir)
-            return read_existing_log(log_dir)
+            return read_existing_log(log_dir, *store)
 
         def derived(*options: str) -> dict[str, Any]:
             data: dict[str, Any] = lines_of_work.da_score(

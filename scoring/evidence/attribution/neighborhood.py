@@ -86,8 +86,8 @@ class Neighborhood:
     def mark(self, sessions: Collection[Session]) -> None:
         """Mark each line of sessions that is work in the repository, in ``here`` of their files.
 
-        Also set ``elsewhere`` and ``away`` of the sessions, and ``former`` of the work trees: the
-        folders, now gone, in which a commit of the repository was made.
+        Earlier marks go. Also set ``elsewhere`` and ``away`` of the sessions, and ``former`` of the
+        work trees: the folders, now gone, in which a commit of the repository was made.
         """
         former = set()
         for session in sessions:
@@ -96,6 +96,9 @@ class Neighborhood:
                     former.add(commit.folder)
         self.trees.former = former
 
+        for session in sessions:
+            for file in session.files:
+                file.here = bytearray(len(file.numbers))
         for session in sessions:
             self._mark_session(session)
 
@@ -127,8 +130,6 @@ class Neighborhood:
         in_order = _with_reports(sorted(evidence), prompts)
         pending = _with_pending(in_order) if self.is_strict else []
         for file, here in zip(session.files, by_folder, strict=True):
-            if not file.here:
-                file.here = bytearray(len(file.numbers))
             for index in file.of(session.id):
                 is_ours = _leads_to_ours(in_order, file.times[index])
                 if here[index] and _leads_to_ours(pending, file.times[index]):

@@ -290,10 +290,17 @@ class AttributedHistory(CommitHistory):
     def _landings_by_likeness(self, shas: Sequence[str]) -> dict[str, Landing]:
         """Return whether commits landed, as themselves or as what resembles them, by SHA.
 
-        What undid them is not asked.
+        What undid them is not asked. They are decided in each other's company, once.
         """
-        if not shas:
+        batch = tuple(shas)
+        if not batch:
             return {}
+        if batch not in self._landings_by_batch:
+            self._landings_by_batch[batch] = self._decide_together(batch)
+        return self._landings_by_batch[batch]
+
+    def _decide_together(self, shas: Sequence[str]) -> LandingBySha:
+        """Return what :meth:`_landings_by_likeness` does, from git."""
         numbers = {sha: number for number, sha in enumerate(shas)}
         landings = self._landings_of(
             self._graph_with(shas), self._commits(shas), numbers

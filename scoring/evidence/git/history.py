@@ -6,7 +6,7 @@ Git is asked for each thing when it is first needed.
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from functools import cached_property, partial
 from pathlib import Path
-from typing import NamedTuple
+from typing import NamedTuple, Self
 
 from scoring.errors import InputError, TakesLong, Warn, silent
 from scoring.files import read_file
@@ -14,7 +14,7 @@ from scoring.log.model import IterationRecord, Records
 from scoring.text import trim
 
 from .changes import ChangedFiles, CommitPair, net_changes
-from .facts import Changed, GitFacts, Landing, Tip, Unknown
+from .facts import Changed, GitFacts, Landing, LandingBySha, Tip, Unknown
 from .graph import CommitGraph
 from .landed_lines import AttributedLandings
 from .line_history import LineHistory
@@ -24,6 +24,9 @@ from .walk import Commit, lines_off_trunk, named_commits, trunk_commits
 
 _MANY_BRANCHES = 20_000
 """How many branches a repository may have without a line that says so."""
+
+_WHATEVER_THE_LOG = {"walk", "branches_off_trunk", "commits", "_by_author_time"}
+"""The names of answers of a history that are the same for any log."""
 
 
 class ScopeRange(NamedTuple):
@@ -195,6 +198,7 @@ class TrunkHistory(GitFacts):
         cache_dir: Path | None = None,
         warn: Warn = silent,
         is_strict: bool = False,
+        former: Self | None = None,
     ) -> None:
         """Open the repository and find the trunk.
 
@@ -207,6 +211,8 @@ class TrunkHistory(GitFacts):
             cache_dir: where what is known of objects is kept; None keeps nothing.
             warn: takes a line of text about what git cannot read.
             is_strict: whether a commit that is proposed counts as itself, whatever resembles it.
+            former: the history of the same open repository for another log, of which is taken over
+                what does not depend on the log.
 
         Raises:
             NotARepositoryError: ``repo_dir`` is in no work tree.
@@ -217,6 +223,7 @@ class TrunkHistory(GitFacts):
         self._files_by_range: dict[ScopeRange, tuple[str, ...] | None] = {}
         self._landing_by_sha: dict[str, Landing] = {}
         self._landing_before_undoing: dict[str, Landing] = {}
+        self._landings_by_batch: dict[tuple[str, ...], LandingBySha] = {}
         self._off_trunk: dict[str, Commit] = {}
 
         self.repository = GitRepository.of(repo_dir)
@@ -229,6 +236,13 @@ class TrunkHistory(GitFacts):
 
         fields = self._records.commits
         self._resolved = self.repository.resolve([*fields, *map(trim, fields)])
+        if former and former.trunk == self.trunk:
+            self.lines = former.lines
+            self.lines.warn = warn
+            self._off_trunk = former._off_trunk
+            self._landings_by_batch = former._landings_by_batch
+            for name in _WHATEVER_THE_LOG & vars(former).keys():
+                vars(self)[name] = vars(former)[name]
 
     def _changed_by(self, record: IterationRecord, sha: str) -> Changed:
         changed = partial(Changed, self.rules, trim(record.commit), sha)

@@ -73,6 +73,7 @@ class LineHistory:
 
     Attributes:
         repository: the repository.
+        warn: takes a line of text about the first pair that git cannot compare.
     """
 
     def __init__(
@@ -90,7 +91,7 @@ class LineHistory:
         """
         self.repository = repository
         self._cache_dir = cache_dir
-        self._warn = warn
+        self.warn = warn
         self._recent: OrderedDict[CommitPair, Patch] = OrderedDict()
         self._recent_bytes = 0
         self._noted: dict[bytes, Any] = {}
@@ -346,8 +347,8 @@ class LineHistory:
     def report_unread(self, pair: CommitPair, error: GitError) -> None:
         """Warn of the first pair that git cannot compare."""
         sha = pair.commit[:12]
-        self._warn(f"lines of {sha} cannot be read, so they are not known: {error}")
-        self._warn = silent  # one warning is enough
+        self.warn(f"lines of {sha} cannot be read, so they are not known: {error}")
+        self.warn = silent  # one warning is enough
 
 
 def _size_of(patch: Patch) -> int:

@@ -2,6 +2,7 @@
 
 import contextlib
 import os
+import time
 from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Collection, Iterator, Sequence
@@ -117,6 +118,7 @@ class Scan(ABC):
             find them; None otherwise.
         cache_dir: the directory of the store; None without one.
         not_read: what is not read, since a bound was reached or it cannot be read.
+        begun: a time before anything is read, in ns since 1970.
     """
 
     name: ClassVar[str]
@@ -128,6 +130,7 @@ class Scan(ABC):
         self, places: TranscriptPlaces, **reading: Unpack[ReadingOptions]
     ) -> None:
         self.cache_dir = reading.get("cache_dir")
+        self.begun = time.time_ns()
         self.not_read: list[NotRead] = []
         self._warn = reading.get("warn", silent)
         self._processes = reading.get("processes")
