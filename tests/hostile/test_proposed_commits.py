@@ -1,5 +1,6 @@
 """Under ``check --trusted`` every commit that a pull request proposes is looked at as itself."""
 
+import json
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -244,6 +245,27 @@ def test_what_a_hook_prints_before_the_line_of_git_hides_no_commit(
         result="\n".join(lines),
     )
     assert check("--no-failing-tests").status == 3
+
+
+@pytest.mark.parametrize("is_by_hook", [True, False])
+@pytest.mark.parametrize("wrote_it", [True, False])
+def test_a_line_that_another_command_shows_makes_no_commit_that_of_the_session(
+    change: Repo, check: Check, is_by_hook: bool, wrote_it: bool
+) -> None:
+    """A hook prints before git, and cat after it: which line is that of git, the lines say."""
+    sha = change.commit(FILES, SUBJECT)
+    lines = [f"[own {each}] {SUBJECT}\n 1 file" for each in ("1234567", sha[:7])]
+    if not is_by_hook:
+        lines.reverse()
+    text = session(
+        change,
+        files=FILES if wrote_it else OTHER,
+        tests="1 failed in 0.1s",
+        command="git commit -F m && cat NOTES.md",
+        result="\n".join(lines),
+    )
+    put(change, {"../home/projects/x/s.jsonl": text})
+    assert check("--no-failing-tests").status == (3 if wrote_it else 0)
 
 
 @pytest.mark.parametrize(
@@ -554,6 +576,51 @@ def test_a_path_means_the_file_below_the_top_of_the_work_tree(
     found = check("--no-failing-tests")
     assert found.status == status
     assert "a session counts for a commit" not in found.out
+
+
+@pytest.mark.parametrize(
+    ("folder", "path"),
+    [
+        ("C:\\work\\app", "C:\\work\\app\\src\\a.py"),
+        ("C:\\work\\app", "src\\a.py"),
+        ("C:/work/app", "C:/work/app/src/a.py"),
+        ("", "src\\a.py"),
+    ],
+)
+@pytest.mark.parametrize(
+    ("tests", "status"), [("1 failed in 0.1s", 3), ("3 passed in 0.1s", 0)]
+)
+def test_paths_of_windows_mean_the_files_of_the_repository(
+    change: Repo, check: Check, folder: str, path: str, tests: str, status: int
+) -> None:
+    change.commit(FILES, SUBJECT)
+    keep_session(change, tests)
+    transcript = change.path / "../home/projects/x/s.jsonl"
+    lines = []
+    for text in transcript.read_text().splitlines():
+        line = json.loads(text)
+        line["cwd"] = folder or line["cwd"]
+        (content,) = line["message"]["content"]
+        if content.get("name") == "Write":
+            content["input"]["file_path"] = path
+        lines.append(json.dumps(line) + "\n")
+    transcript.write_text("".join(lines))
+    found = check("--no-failing-tests")
+    assert found.status == status
+    assert "1 with a test run" in found.out
+
+
+def test_a_folder_of_windows_is_not_one_of_the_repository_by_its_name(
+    change: Repo, check: Check
+) -> None:
+    """No commit of the session in that folder is one of the repository."""
+    change.commit(FILES, SUBJECT)
+    keep_session(change, "1 failed in 0.1s", result="[own 1234567] Another")
+    transcript = change.path / "../home/projects/x/s.jsonl"
+    text = transcript.read_text().replace(str(change.path), "C:/repo")
+    transcript.write_text(text)
+    found = check("--no-failing-tests")
+    assert (found.status, "with a test run" in found.out) == (0, False)
 
 
 MOVED = "".join(f"def last{k}(y):\n    return y * {k}\n" for k in range(9))

@@ -3,7 +3,6 @@
 docs/EVIDENCE.md, "Attribution" and "Observations", has the rules.
 """
 
-import posixpath
 from collections.abc import Collection, Iterable, Sequence
 
 from msgspec.structs import replace
@@ -15,7 +14,7 @@ from scoring.evidence.commands.tested_code import leaves_stash, work_trees_of
 from scoring.evidence.commands.testruns import TestTools
 from scoring.evidence.commands.testverdicts import TestVerdict, verdict_of
 
-from .edits import PathTexts, path_in
+from .edits import PathTexts, is_absolute, path_in
 from .events import CommitMade, TestRun, key_of
 from .open_calls import EventPlace, OpenCall
 
@@ -270,8 +269,8 @@ class ObservedCommits:
         if request.folder is None:
             return None
         path = expand_home(request.folder, [opened.folder])
-        folder = posixpath.normpath(posixpath.join(opened.folder, path))
-        return self._paths.number(folder) if folder.startswith("/") else None
+        folder = path_in(opened.folder, path)
+        return self._paths.number(folder) if is_absolute(folder) else None
 
 
 def _commit_printed(

@@ -17,7 +17,7 @@ from scoring.grouping import lists_by_key
 from scoring.text import trim
 
 from .counter import CountedHarness
-from .edits import WrittenFile
+from .edits import WrittenFile, with_slashes
 from .events import (
     ChatText,
     CommitMade,
@@ -226,9 +226,8 @@ class File:
 
     def written_file(self, event: FileEvent) -> WrittenFile:
         """Return the file that an event is about."""
-        return WrittenFile(
-            self.events.spans[event.span].cwd, self.events.texts[event.path]
-        )
+        folder = with_slashes(self.events.spans[event.span].cwd)
+        return WrittenFile(folder, self.events.texts[event.path])
 
     def index_of_call(self, index: int, event: TestRun | CommitMade) -> int:
         """Return the index of the line of the call of an event, else that of its own line."""

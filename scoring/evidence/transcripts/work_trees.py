@@ -11,6 +11,8 @@ from scoring.errors import InputError
 from scoring.evidence.git.repository import GitRepository
 from scoring.files import read_file
 
+from .edits import is_absolute, with_slashes
+
 _POINTER = b"gitdir:"
 # bytes of the file by which a linked work tree points to its repository
 _POINTER_LIMIT = 1 << 16
@@ -53,6 +55,7 @@ class WorkTrees:
         Raises:
             NotARepositoryError: the repository's directory is in no work tree.
         """
+        folder = with_slashes(folder)
         was_in = any(f"{folder}/".startswith(f"{former}/") for former in self.former)
         return was_in or bool(self._owner(folder))
 
@@ -65,9 +68,14 @@ class WorkTrees:
         return self._owner(folder) is False
 
     def is_gone(self, folder: str) -> bool:
-        """Return whether a text is an absolute path, and no folder is there now."""
+        """Return whether a text is an absolute path, and no folder is there now.
+
+        On another system that is so for each path of Windows.
+        """
         if folder not in self._gone:
-            self._gone[folder] = _is_path(folder) and not os.path.isdir(folder)
+            is_there = _is_path(folder) and os.path.isdir(folder)
+            is_path = is_absolute(folder) and "\0" not in folder
+            self._gone[folder] = is_path and not is_there
         return self._gone[folder]
 
     def _owner(self, folder: str) -> bool | None:
