@@ -37,7 +37,7 @@ from .signals.table import (
     signal_set,
 )
 from .signals.values import SignalSet
-from .text import spans
+from .text import iterations_named
 
 if TYPE_CHECKING:
     from .evidence.harnesses.scan import Scan
@@ -354,6 +354,5 @@ def _warn_of_what_is_not_seen(
     if is_whole_log:
         numbers = claims_read_as_false(log_dir, evidence.sources.bounds_of(log_dir))
     if numbers:
-        noun = "iteration" if len(numbers) == 1 else "iterations"
         claim = f"rubric {rubric.version} reads the claim True as false; write true"
-        warn(f"{noun} {spans(numbers)}: {claim}")
+        warn(f"{iterations_named(numbers)}: {claim}")

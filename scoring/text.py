@@ -4,6 +4,7 @@ The reference works one character at a time, with Unicode's simple mappings: no 
 """
 
 import re
+import sys
 import unicodedata
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
@@ -266,6 +267,15 @@ def spans(numbers: Sequence[int]) -> str:
             text += f"-{run[-1]}"
         texts.append(text)
     return ", ".join(texts)
+
+
+def iterations_named(numbers: Sequence[int], most: int = sys.maxsize) -> str:
+    """Return ascending numbers of iterations with the noun: ``iteration 3``, ``iterations 1-3, 7``.
+
+    More than ``most`` are cut as in :func:`some_spans`.
+    """
+    noun = "iteration" if len(numbers) == 1 else "iterations"
+    return f"{noun} {some_spans(numbers, most)}"
 
 
 def some_spans(numbers: Iterable[int], most: int = 12) -> str:

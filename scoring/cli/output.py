@@ -14,7 +14,7 @@ from typing import IO, TYPE_CHECKING, Any, TextIO
 import msgspec
 
 from scoring.errors import WriteError
-from scoring.text import as_utf8, json_escaped, show_hidden, spans, visible
+from scoring.text import as_utf8, iterations_named, json_escaped, show_hidden, visible
 
 if TYPE_CHECKING:
     from scoring.log.settings import Settings
@@ -304,7 +304,7 @@ def without_numbers(text: str) -> str:
 
 
 def _as_one_warning(texts: Sequence[str]) -> str:
-    """Return warnings of one kind as one line: ``iteration 3-5, 8: …`` where that is possible."""
+    """Return warnings of one kind as one line: ``iterations 3-5, 8: …`` where that is possible."""
     if len(texts) == 1:
         return texts[0]
 
@@ -314,7 +314,7 @@ def _as_one_warning(texts: Sequence[str]) -> str:
     reasons = {match[2] for match in matches}
     if len(matches) == len(texts) and len(reasons) == 1:
         iterations = {int(match[1]) for match in matches}
-        return f"iteration {spans(sorted(iterations))}: {reasons.pop()}"
+        return f"{iterations_named(sorted(iterations))}: {reasons.pop()}"
     if len(set(texts)) == 1:
         return f"{texts[0]} ({len(texts)} times)"
     return f"{texts[0]} (and {len(texts) - 1} more like it; -v says each)"

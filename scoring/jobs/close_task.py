@@ -23,7 +23,7 @@ from scoring.sidecars.scores import (
 )
 from scoring.sidecars.stamp import stamps_of_log
 from scoring.sidecars.writing import write_iterations, write_session
-from scoring.text import spans
+from scoring.text import iterations_named
 
 if TYPE_CHECKING:
     from scoring.evidence.session_commits import WorkOfAgents
@@ -262,7 +262,7 @@ def score_again(
         and session_score_path(iter_log_dir, session_id).exists()
     ):
         sources.warn(
-            f"the sidecar of session {session_id} is old: iteration {spans(missing)} has no score"
-            f" under rubric {rubric.version}; 'da-score run' scores them"
+            f"the sidecar of session {session_id} is old: there is no score of"
+            f" {iterations_named(missing)} under rubric {rubric.version}; 'da-score run' makes it"
         )
     return scored, opened[0]

@@ -27,7 +27,7 @@ from helpers.projects import CODEX_SESSION, LOG, READING
 from scoring.cli import main
 from scoring.cli.output import progress, put_item, write_json, write_json_around
 from scoring.errors import TakesLong
-from scoring.text import as_utf8, spans
+from scoring.text import as_utf8, iterations_named, spans
 
 
 @pytest.mark.usefixtures("scored")
@@ -92,6 +92,11 @@ class TestText:
             "1-3, 7, 9-10": [1, 2, 3, 7, 9, 10],
         }
         assert [spans(numbers) for numbers in runs.values()] == list(runs)
+
+    def test_of_iterations_has_the_noun_that_fits(self) -> None:
+        assert iterations_named([4]) == "iteration 4"
+        assert iterations_named([3, 6, 8]) == "iterations 3, 6, 8"
+        assert iterations_named([3, 6, 8], most=2) == "iterations 3, 6 and 1 more"
 
 
 ONLY_PRINTED = ("bounds", "coverage", "interval", "state", "state_reason", "states")

@@ -192,6 +192,20 @@ NOT_PROSE = re.compile(
 PAGES = sorted([*ROOT.glob("*.md"), *DOCS.glob("*.md")])
 
 
+BRITISH = re.compile(
+    r"\b\w*(?:neighbour|favour|colour|behaviour|honour|judgement|labelled|learnt|recognis|centre\b)"
+    r"\w*",
+    re.IGNORECASE,
+)
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.name))
+def test_a_page_spells_american(page: Path) -> None:
+    """What is quoted or is the name of a field keeps its spelling."""
+    prose = re.sub(r"```.*?```|`[^`]*`", "", page.read_text("utf-8"), flags=re.DOTALL)
+    assert BRITISH.findall(prose) == []
+
+
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.name))
 def test_no_line_of_prose_has_more_than_100_columns(page: Path) -> None:
     prose = NOT_PROSE.sub("", page.read_text("utf-8"))

@@ -202,7 +202,7 @@ def test_a_session_that_cannot_be_brought_up_to_date_is_named(
     (project / LOG / "iter-4.score.yaml").unlink()
     found = da_score("iteration", "3", "--recompute")
     assert (
-        "is old: iteration 4 has no score under rubric 2.1.0; 'da-score run' scores them"
+        "is old: there is no score of iteration 4 under rubric 2.1.0; 'da-score run' makes it"
         in found.err
     )
 

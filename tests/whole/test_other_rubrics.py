@@ -82,7 +82,7 @@ class TestWholeLog:
     def test_says_that_the_scores_are_of_another_rubric(
         self, da_score: DaScore, command: tuple[str, ...]
     ) -> None:
-        assert f"iteration 1-9: {NOTE}" in da_score(*command).err
+        assert f"iterations 1-9: {NOTE}" in da_score(*command).err
         assert NOTE not in da_score(*command, "--rubric", KEPT).err
 
     def test_no_rubric_is_advised_that_is_not_here(

@@ -13,12 +13,12 @@ from scoring.outcomes.spending import together
 from scoring.text import (
     SHORT_LENGTH,
     counted,
+    iterations_named,
     json_escaped,
     short,
     shortened,
     show_hidden,
     some_spans,
-    spans,
     visible,
 )
 from scoring.views.amounts import (
@@ -334,7 +334,7 @@ def report_lines(digest: Digest) -> Page:
         for row in digest.integrity:
             if row.over_claims:
                 count = f"{row.over_claims} of {row.comparable}"
-                where = f"iteration {spans(row.over_claimed)}"
+                where = iterations_named(row.over_claimed)
                 claim = f"by {row.role} of {row.signal}: {count}, in {where}."
                 claims.append(f"More claimed than was observed, {claim}")
         if claims:
@@ -367,7 +367,7 @@ def certainty(digest: Digest) -> Lines:
 
     for state, iterations in digest.states.items():
         scores = counted(len(iterations), "score is", "scores are")
-        yield f"{scores} {state}: iteration {some_spans(iterations)}."
+        yield f"{scores} {state}: {iterations_named(iterations, most=12)}."
     if digest.insufficient:
         iterations_text = counted(digest.insufficient, "iteration")
         yield f"{iterations_text} without enough evidence, not counted in any mean."
