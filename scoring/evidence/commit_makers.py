@@ -10,10 +10,11 @@ A commit was made by an agent in any of these cases:
 
 from collections.abc import Collection, Iterable, Mapping
 
+from scoring.text import trim
+
 from .attribution.attributed import AttributedScan
 from .attribution.commits_by_checkpoint import add_stored_commits
-from .attribution.commits_by_lines import add_quiet_commits
-from .attribution.commits_by_subject import add_commits_by_subject, sole_with_subject
+from .attribution.commits_of_calls import add_quiet_commits
 from .attribution.known_commits import NamedCommits
 from .attribution.neighborhood import Neighborhood
 from .git.agents import NO_AGENTS, folded
@@ -38,7 +39,7 @@ from .session_commits import (
     id_of_session,
     note_time,
 )
-from .transcripts.events import Edit
+from .transcripts.events import Edit, key_of
 from .transcripts.facts import NS, timestamp_ns
 from .transcripts.streams import Session, commits_shown
 
@@ -59,7 +60,6 @@ def work_of_agents(
     sessions = read.sessions.values()
     if not sources.trusted:  # else only commits count that a command printed
         add_stored_commits(sessions, history)
-        add_commits_by_subject(sessions, history)
         add_quiet_commits(sessions, history, read.work_trees)
     shas_shown = history.repository.resolve_digits(commits_shown(sessions))
     shas_shown.update({sha: sha for sha in shas_shown.values()})
@@ -114,9 +114,13 @@ def _made_again(
             if sha in in_call:
                 shown_in_time.add(sha)
             elif not sha and made.subject:
-                same_subject = sole_with_subject(made.subject, in_call, history)
-                if same_subject:
-                    made_again.append((made.sha, same_subject))
+                same_subject = [
+                    other
+                    for other in in_call
+                    if key_of(trim(history.commits[other].subject)) == made.subject
+                ]
+                if len(same_subject) == 1:
+                    made_again.append((made.sha, same_subject[0]))
     return {digits for digits, sha in made_again if sha not in shown_in_time}
 
 

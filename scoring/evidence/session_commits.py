@@ -8,7 +8,7 @@ from functools import cached_property
 from typing import Literal, NamedTuple, TypeAlias
 
 from .attribution.attributed import AttributedScan
-from .attribution.commits_by_lines import commits_of_unnamed
+from .attribution.commits_of_checkpoints import commits_of_unnamed
 from .attribution.session_trees import AllWork
 from .git.authorship import AttributedHistory
 from .git.checkpoints import Checkpoint

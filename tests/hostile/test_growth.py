@@ -23,7 +23,7 @@ from helpers.repos import Repo
 
 from scoring.errors import DaScoreError
 from scoring.evidence.attribution.artifact_writes import may_be_written
-from scoring.evidence.attribution.commits_by_lines import add_quiet_commits
+from scoring.evidence.attribution.commits_of_calls import add_quiet_commits
 from scoring.evidence.attribution.session_trees import Cut, SessionPart, Tree
 from scoring.evidence.attribution.unseen_edits import sole_editors
 from scoring.evidence.commands.objective_flags import (

@@ -141,9 +141,7 @@ class AttributedScan(Scan):
 
         read = {file.checkpoint for file in work.files if file.numbers}
         totals = stated_totals(self.checkpoints.values(), read)
-        shares = attribute(
-            questions, work, became, self.checkpoints, totals, lines_added
-        )
+        shares = attribute(questions, work, became, self.checkpoints, totals)
         self.work = work
         self._report_unread(shares, read)
 

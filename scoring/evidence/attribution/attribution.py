@@ -11,7 +11,6 @@ from scoring.evidence.transcripts.streams import File, Session, SessionKey, line
 from scoring.grouping import lists_by_key
 
 from .changed_files import ChangedFiles
-from .commit_writers import CommitWriters
 from .cuts import cut_trees
 from .iteration_shares import (
     EMPTY,
@@ -27,7 +26,6 @@ from .iteration_shares import (
     note_totals,
 )
 from .session_trees import NO_ITERATION, AllWork, SessionPart, Tree, trees_of
-from .written import LinesAdded
 
 
 def attribute(
@@ -36,7 +34,6 @@ def attribute(
     became: Mapping[str, str],
     checkpoints: Mapping[str, Checkpoint],
     stated: Collection[str],
-    lines_added: LinesAdded,
 ) -> list[Share]:
     """Give each line to one iteration at most, and return the share of each iteration, in turn.
 
@@ -47,7 +44,6 @@ def attribute(
             digits that sessions show.
         checkpoints: all checkpoints, by their ids.
         stated: the ids of the checkpoints of which only the totals are known.
-        lines_added: returns the lines that commits add.
     """
     listing = _session_ids_by_checkpoint(checkpoints, work.files)
     recorded = set(chain.from_iterable(listing.values()))
@@ -58,13 +54,12 @@ def attribute(
     shares = [Share(index, question) for index, question in enumerate(questions)]
     _note_counted_twice(shares)
     _note_listed_trees(shares, listing, tree_of)
-    writers = CommitWriters(shares, lines_added)
-    cut_trees(shares, changed, writers, trees, became)
+    cut_trees(shares, changed, trees, became)
 
     ownership = OwnedLines([NO_ITERATION] * line_count(work.files), {})
     for tree in trees:
         _give_parts(tree, shares, ownership)
-    linker = _Linker(changed, writers, _reviewers(checkpoints.values()))
+    linker = _Linker(changed, _reviewers(checkpoints.values()))
     for share in shares:
         for part in linker.link(share):
             is_own = part.edits_only(share.question.files) or linker.is_by_helpers(part)
@@ -165,12 +160,10 @@ class _Linker(NamedTuple):
 
     Attributes:
         changed: which commits of iterations changed which files, and when.
-        writers: which sessions wrote no line of a commit.
         reviewers: the ids of the sessions that were started to review others.
     """
 
     changed: ChangedFiles
-    writers: CommitWriters
     reviewers: Collection[str]
 
     def is_by_helpers(self, part: SessionPart) -> bool:
@@ -236,8 +229,7 @@ class _Linker(NamedTuple):
         A part votes in either case:
 
         - the iteration's commit changed a file that is pending in the part: no commit has taken
-          the part's last edit of the file before. Then the lines that no other commit took vote,
-          unless another session wrote the commit;
+          the part's last edit of the file before. Then the lines that no other commit took vote;
         - no file is pending in the part, and the part helped. Then the lines that no other commit
           took vote, from the beginning of the iteration's earliest part on.
 
@@ -249,8 +241,7 @@ class _Linker(NamedTuple):
         untaken = self.changed.untaken(share.index, part)
         pending = self.changed.pending(share.index, part)
         if not pending.isdisjoint(share.question.files):
-            wrote_other_lines = self.writers.wrote_other_lines(share, untaken)
-            return None if wrote_other_lines else untaken
+            return untaken
         if pending or not self._helps(part, own_sessions):
             return None
 

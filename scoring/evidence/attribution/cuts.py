@@ -9,7 +9,6 @@ from scoring.evidence.transcripts.facts import NS
 from scoring.evidence.transcripts.streams import File
 
 from .changed_files import ChangedFiles
-from .commit_writers import CommitWriters
 from .iteration_shares import Share
 from .known_commits import known_commits
 from .session_trees import (
@@ -27,7 +26,6 @@ _A_MINUTE = 60 * NS
 def cut_trees(
     shares: Sequence[Share],
     changed: ChangedFiles,
-    writers: CommitWriters,
     trees: Collection[Tree],
     became: Mapping[str, str],
 ) -> None:
@@ -36,7 +34,6 @@ def cut_trees(
     Args:
         shares: the iterations. ``made`` is set to what the last line shows of their commits.
         changed: the files that these commits changed.
-        writers: which sessions wrote no line of a commit.
         trees: the sessions with their sub-agents. Their ``cuts`` are set.
         became: the name of each commit that sessions show, or of what the commit became, by the
             digits that sessions show.
@@ -53,7 +50,7 @@ def cut_trees(
             for time in session.away:
                 tree.cuts.append(Cut(bisect_right(tree.times, time), OTHER_COMMIT))
 
-    _TreeCutter(shares, changed, writers).cut_all(trees)
+    _TreeCutter(shares, changed).cut_all(trees)
 
 
 class _TreeCutter(NamedTuple):
@@ -62,12 +59,10 @@ class _TreeCutter(NamedTuple):
     Attributes:
         shares: the iterations.
         changed: the files that their commits changed.
-        writers: which sessions wrote no line of a commit.
     """
 
     shares: Sequence[Share]
     changed: ChangedFiles
-    writers: CommitWriters
 
     def cut_all(self, trees: Iterable[Tree]) -> None:
         """Cut trees at all of their commits.
@@ -172,9 +167,7 @@ class _TreeCutter(NamedTuple):
         takes = self.changed.takes_pending
         if share.question.reaches(part.tree):
             part, takes = last_edited, self.changed.took_from
-        return takes(share.index, part) and not self.writers.wrote_other_lines(
-            share, part
-        )
+        return takes(share.index, part)
 
     def _may_be_idle(self, part: SessionPart) -> bool:
         """Return whether a part has no pending edit and its commit may end it, by their times."""

@@ -13,7 +13,6 @@ from collections.abc import (
     Sequence,
 )
 from dataclasses import dataclass, field
-from itertools import chain
 from operator import attrgetter
 from typing import NamedTuple, TypeAlias
 
@@ -83,42 +82,30 @@ class LineChange(NamedTuple):
 
     Attributes:
         time: when the line was written, in nanoseconds since 1970.
-        line: the number of the line among all lines.
         file: the file.
         hashes: the lines that changed, as of ``lines_added``: below 0 for a line that goes.
     """
 
     time: int
-    line: int
     file: WrittenFile
     hashes: Sequence[int]
 
 
-def changes_by_name(sessions: Iterable[Session]) -> dict[str, list[LineChange]]:
-    """Return what sessions changed in files, by the last part of the paths of the files.
+def changes_to(session: Session, names: Iterable[str]) -> list[LineChange]:
+    """Return, by time, what a session changed in files that may have some names in a repository.
 
-    Of copies of a line the first one counts.
+    That is so where the last part of the path is the same. Of copies of a line the first counts.
     """
-    changes: dict[str, list[LineChange]] = {}
-    first_with: dict[int, File] = {}
-    for session in sessions:
-        for file, index, event in session.events(LinesWritten):
-            line = file.ids[index]
-            if first_with.setdefault(line, file) is file:
-                written_file = file.written_file(event)
-                change = LineChange(file.times[index], line, written_file, event.hashes)
-                last_part = composed(posixpath.basename(written_file.path))
-                changes.setdefault(last_part, []).append(change)
-    return changes
-
-
-def changes_of(
-    changes: Mapping[str, Iterable[LineChange]], names: Iterable[str]
-) -> list[LineChange]:
-    """Return, by time, those of :func:`changes_by_name` that may be of files with some names."""
     last_parts = {composed(posixpath.basename(name)) for name in names}
-    of_names = chain.from_iterable(changes.get(part, ()) for part in last_parts)
-    return sorted(of_names, key=attrgetter("time"))
+    changes = []
+    first_with: dict[int, File] = {}
+    for file, index, event in session.events(LinesWritten):
+        if first_with.setdefault(file.ids[index], file) is not file:
+            continue
+        written_file = file.written_file(event)
+        if composed(posixpath.basename(written_file.path)) in last_parts:
+            changes.append(LineChange(file.times[index], written_file, event.hashes))
+    return sorted(changes, key=attrgetter("time"))
 
 
 def lines_left_by_file(

@@ -201,7 +201,7 @@ class CommitMade(Event):
     Attributes:
         call: the key of the call.
         sha: the digits that git printed, at most 15; "" without a result.
-        subject: the key of the subject; without digits of that which the command gives; 0: none.
+        subject: the key of the subject; 0 without a result.
         called_at: the number of the line of the call; None where the call is in another file.
         amends: whether the command is known to amend a commit.
         other_repository: whether the commit is known to be made outside the folders of the

@@ -190,9 +190,6 @@ class ObservedCommits:
             )
             self.noted.append((commit, opened))
         if failed:
-            # what follows a commit may fail, such as a hook that hangs until it is stopped
-            if opened.commits and not lines and opened.requests(1)[0].subject:
-                self._note_quiet(opened, ended_at, text)
             return
 
         if opened.commits:

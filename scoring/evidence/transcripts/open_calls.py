@@ -236,7 +236,6 @@ class OpenCall:
         return CommitMade(
             *place,
             call=self.key,
-            subject=key_of(request.subject) if request.subject else 0,
             called_at=self.place.line,
             amends=request.amends,
         )

@@ -44,7 +44,7 @@ class SessionCommit(NamedTuple):
         time: when git reported it, in nanoseconds since 1970.
         line: the number of the line that reports it, among all lines.
         sha: the digits that git printed, 7 to 15 of them; "": git printed no commit.
-        subject: the key of its subject; without digits of that which the command gives; 0: none.
+        subject: the key of its subject; 0 without digits.
         begun: when the command was called, in nanoseconds since 1970.
         amends: whether it amends another commit.
         folder: the absolute path of the folder in which git ran; "" where it is not known.

@@ -23,7 +23,7 @@ from helpers.histories import History, writes
 
 from scoring.evidence.attribution import written as written_lines
 from scoring.evidence.attribution.attributed import AttributedScan
-from scoring.evidence.attribution.written import changes_by_name, least_share
+from scoring.evidence.attribution.written import changes_to, least_share
 from scoring.evidence.commands.testruns import TestTools as Tools
 from scoring.evidence.git.patches import line_hashes
 from scoring.evidence.harnesses.lines import Lines
@@ -395,11 +395,9 @@ def test_what_a_copy_of_a_line_changed_counts_once(tmp_path: Path) -> None:
     made.write()
     places = TranscriptPlaces(made.repo, (made.home,))
     with AttributedScan(places) as scan:
-        changes = changes_by_name(scan.read().sessions.values())
-    assert {name: len(changed) for name, changed in changes.items()} == {
-        "a.py": 1,
-        "b.py": 1,
-    }
+        (read,) = scan.read().sessions.values()
+    changes = changes_to(read, ["src/a.py", "b.py", "c.py"])
+    assert [change.file.path[-4:] for change in changes] == ["b.py", "a.py"]
 
 
 def test_a_path_is_not_compared_with_each_file_of_its_name(
