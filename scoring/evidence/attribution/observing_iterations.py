@@ -55,7 +55,8 @@ class IterationsSeen:
         root: a directory of the repository.
 
     Attributes:
-        harnesses: what each harness contributed to all that was counted.
+        harnesses: what each harness contributed to all that was counted. Where only some of the
+            iterations are wanted, that is not all.
     """
 
     def __init__(
@@ -73,11 +74,6 @@ class IterationsSeen:
         files = work.files
         note_parts(files, work.parts)
         part_count = 1 + max(work.parts, default=-1)
-        groups = [share.own for share in shares]
-        groups += [range(part, part + 1) for part in range(part_count)]
-        self._counts, self.harnesses = count_lines(files, groups)
-        self._counts_of_parts = self._counts[len(shares) :]
-
         iteration_of: dict[int, int] = {}
         wanted: list[Share] = []
         artifacts: set[str] = set()
@@ -89,6 +85,17 @@ class IterationsSeen:
                 artifacts.update(
                     each.place for each in question.verifiers if each.artifact
                 )
+
+        parts = set[int]().union(*(share.voting for share in wanted))
+        groups = [share.own for share in wanted]
+        groups += [range(part, part + 1) for part in parts]
+        counts, self.harnesses = count_lines(
+            files, groups, only=None if len(wanted) == len(shares) else parts
+        )
+        self._counts = {
+            share.index: facts for share, facts in zip(wanted, counts, strict=False)
+        }
+        self._counts_of_parts = dict(zip(parts, counts[len(wanted) :], strict=True))
 
         self._sightings = sightings_of(files, part_count, iteration_of)
         self._lines = lines_found(files, part_count)

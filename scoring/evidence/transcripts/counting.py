@@ -56,6 +56,7 @@ def count_lines(
     *,
     at_last_line: bool = False,
     keep: bool = True,
+    only: set[int] | None = None,
 ) -> tuple[list[TranscriptFacts], tuple[HarnessFacts, ...]]:
     """Count the lines of groups of parts.
 
@@ -64,10 +65,11 @@ def count_lines(
         groups: the numbers of the parts of each group.
         at_last_line: whether a response counts in the part of its last line, not of its first.
         keep: whether the events of files are needed afterwards. If not, they are deleted.
+        only: the parts of which the counts are needed; None: all. Others may be too low.
 
     Returns:
         What is in each group, in the order of the groups; and what is in all lines, also those of
-        no part, by harness.
+        no part, by harness. With ``only`` lines are left out.
     """
     tallies = {
         file.harness.name: Tally(file.harness.input_holds_cached) for file in files
@@ -80,6 +82,8 @@ def count_lines(
     nowhere = max((group.stop for group in groups), default=0)
     for number, file in enumerate(in_order):
         if not any(file.fresh):
+            continue
+        if only is not None and file in alone and only.isdisjoint(file.parts):
             continue
         places = {}
         times = {}

@@ -61,3 +61,35 @@ def test_only_files_that_share_responses_wait_for_each_other(
     assert steps[:6] == first
     assert set(steps[6:]) == {"end"}
     assert (counted.turns, counted.output_tokens) == (3, 1 + 2 + 3)
+
+
+def test_only_files_that_matter_to_the_wanted_parts_are_counted(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    counted: list[int] = []
+    count = ClaudeCode.count
+
+    def noted_count(
+        harness: ClaudeCode,
+        tally: Tally,
+        file: int,
+        events: TranscriptEvents,
+        *rest: object,
+    ) -> None:
+        counted.append(events.of(Response)[0].id)
+        count(harness, tally, file, events, *rest)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(ClaudeCode, "count", noted_count)
+    files = [file_with(response) for response in (1, 2, 3, 2)]
+    for part, file in enumerate(files):
+        file.parts = array("q", [part])
+    groups = [range(part, part + 1) for part in range(4)]
+
+    everything, _ = count_lines(files, groups)
+    assert counted == [1, 3, 2, 2]
+    # the copy of a response in another part decides where the response counts
+    for wanted, needed in ((2, [3, 2, 2]), (3, [2, 2])):
+        counted.clear()
+        facts, _ = count_lines(files, groups, only={wanted})
+        assert counted == needed
+        assert facts[wanted] == everything[wanted]
