@@ -279,7 +279,7 @@ def _how_it_says_more(
     if weight > expected_weight + TOLERANCE:
         percent = f"{weight * 100:.1f} %"
         expected_percent = f"{expected_weight * 100:.1f} %"
-        return f"it says that it rests on {percent} of the weight, {gives} {expected_percent}{why}"
+        return f"it says that {percent} of the weight has evidence, {gives} {expected_percent}{why}"
     return ""
 
 

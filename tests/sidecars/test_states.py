@@ -111,6 +111,22 @@ class TestEveryRubric:
         assert "stale: it says 1.000" in shown.out + shown.err
         assert da_score("check", "--min-score", "0", "--recompute").status == 0
 
+    def test_one_with_more_coverage_is_said_to_be_so_in_plain_words(
+        self, da_score: DaScore, project: Path, rubric: str
+    ) -> None:
+        if rubric == "2.1.0":
+            pytest.skip("its sidecars have no coverage")
+        path = project / LOG / "iter-5.score.yaml"
+        row = r"(signal: human_label\n +label: .*\n +present: )false"
+        text, count = re.subn(row, r"\1true", path.read_text())
+        assert count == 1
+        path.write_text(text)
+        shown = da_score("explain", "5").out
+        assert re.search(
+            r"it says that [\d.]+ % of the weight has evidence, the evidence that is here gives ",
+            shown,
+        )
+
     def test_one_that_says_less_is_only_noted(
         self, da_score: DaScore, project: Path
     ) -> None:
