@@ -180,8 +180,15 @@ def _repositories_in(folder: Path) -> list[FoundLog]:
 
     for clone in clones:
         if not any(log.iter_log_dir.is_relative_to(clone) for log in logs):
-            logs.append(FoundLog(clone / DEFAULT_LOG_DIR, clone))
+            logs.append(FoundLog(_log_of(clone), clone))
     return logs
+
+
+def _log_of(clone: Path) -> Path:
+    """Return where the log of a clone would be, as its settings say."""
+    with contextlib.suppress(DaScoreError):  # the worker that scores it reports it
+        return resolve_settings({"repo-dir": clone}, environment={}).iter_log_dir
+    return clone / DEFAULT_LOG_DIR
 
 
 def _clones_in(folder: Path) -> Iterator[Path]:

@@ -85,6 +85,16 @@ def test_of_a_clone_without_a_log_the_work_counts(tmp_path: Path, source: str) -
     assert score_here(fleet) == [], "nothing changed"
 
 
+def test_of_a_clone_the_log_that_its_settings_name_counts(tmp_path: Path) -> None:
+    fleet = make_fleet(tmp_path, 1)
+    repository = tmp_path / "repos/r0/repo"
+    (repository / DEFAULT_LOG_DIR).rename(repository / "log")
+    settings = repository / ".agents/da-score.toml"
+    settings.write_text(f'iter-log-dir = "log"\n{settings.read_text()}')
+    (result,) = score_here(fleet)
+    assert (result.error, result.state.iterations) == ("", 9)
+
+
 def test_of_an_archive_without_a_log_the_work_counts(tmp_path: Path) -> None:
     archive_of(Path(make_fleet(tmp_path, 1).parent, "repos/r0"), tmp_path / "in/one")
     shutil.rmtree(tmp_path / "in/one/log")
