@@ -21,7 +21,7 @@ from rubric.model import EVIDENCE_ATTRIBUTED, EVIDENCE_REFERENCE
 
 from .errors import LogError, silent
 from .evidence.facts import EntryEvidence, Evidence
-from .evidence.kept_answers import Answers, AnswerStore
+from .evidence.kept_answers import Answers, AnswerStore, AnswerWriter
 from .evidence.rules import Options, Sources, rules_of
 from .log.load import Broken, claims_read_as_false, no_such_entry
 from .log.model import IterationRecord, Records
@@ -278,11 +278,12 @@ def _read_answers(
     evidence: Evidence, chosen: Sequence[IterationRecord], store: AnswerStore
 ) -> Iterator[Answers]:
     """Yield what git and transcripts say of the chosen iterations, and keep it in the store."""
+    writer: AnswerWriter | None = None
     for record in chosen:
         answers = evidence.answers(record)
-        if record is chosen[0]:
-            store.watch(evidence.watched())
-        evidence.keep(record, answers)
+        # only the first answer shows what all answers are read from
+        writer = writer or store.watch(evidence.watched())
+        evidence.keep(record, answers, writer)
         yield answers
 
 

@@ -24,11 +24,12 @@ from .entry_files import (
 )
 from .git.facts import GitFacts
 from .git.repository import GitRepository
-from .kept_answers import Answers, AnswerStore, Watched
+from .kept_answers import Answers, AnswerStore, AnswerWriter
 from .rules import Sources
 from .scopes import PLANS_DIR, DeclaredScope, declared_scopes
 from .transcripts.facts import NS, IterationWindow, TranscriptFacts, clamp_ns
 from .transcripts.observed_facts import Observed
+from .watched import Watched
 
 if TYPE_CHECKING:
     from .harnesses.scan import Scan
@@ -251,17 +252,22 @@ class Evidence(EntryEvidence):
             counted_for=self._counted_for(record) if as_observed else None,
         )
 
-    def keep(self, record: IterationRecord, answers: Answers) -> None:
-        """Keep what git and transcripts say of an iteration, if there is a store.
+    def keep(
+        self, record: IterationRecord, answers: Answers, writer: AnswerWriter
+    ) -> None:
+        """Keep what git and transcripts say of an iteration, if it rests on what is watched alone.
 
-        Call this after :meth:`AnswerStore.watch`.
+        Args:
+            record: the iteration.
+            answers: what git and transcripts say of it.
+            writer: keeps it.
         """
         # What sessions wrote to an artifact depends on links anywhere in the repository.
         has_lines = answers.observed is not None and answers.observed.method is not None
         depends_on_links = has_lines and any(map(trim, record.artifacts))
         has_failed = self.git.repository.time.has_failed
-        if self.store and not depends_on_links and not has_failed:
-            self.store.put(record.iteration, answers)
+        if not depends_on_links and not has_failed:
+            writer.put(record.iteration, answers)
 
     def watched(self) -> Watched:
         """Return what the answers are read from. Call this after the first answer."""

@@ -6,18 +6,15 @@ name. The files next to an entry are read each time.
 
 import os
 import re
-import shutil
-import stat
 import time
-from collections.abc import Collection, Iterator
+from collections.abc import Collection
+from dataclasses import dataclass, field
 from hashlib import blake2b
 from pathlib import Path
 from typing import Self
 
-from msgspec.structs import replace
-
 from scoring.errors import TakesLong
-from scoring.file_stamps import is_settled, last_change
+from scoring.file_stamps import is_settled
 from scoring.frozen import Frozen
 from scoring.store import Store, Value
 
@@ -27,24 +24,10 @@ from .rules import Sources
 from .table_digest import digest_of_tables
 from .transcripts.facts import IterationWindow, TranscriptFacts
 from .transcripts.observed_facts import Observed
+from .watched import Watched
 
 _VARIABLES = re.compile(r".*(?:HOME|_DIR|_DB)")
 """Matches the names of variables that may say where transcripts are."""
-
-_SIDECARS = re.compile(r".*(?:\.score|\.evidence)\.yaml/?")
-_NOT_READ_OF_GIT = re.compile(
-    r"(?:/worktrees/[^/]+)?/(?:logs|hooks)/?|/objects/[0-9a-f]{2}/"
-    r"|(?!.*/refs/).*/(?:index|index\.lock|\w+_EDITMSG|FETCH_HEAD|ORIG_HEAD)"
-)
-"""Matches paths in a git directory that no answer depends on, from the directory on.
-
-Below ``refs`` any name may be that of a branch or a tag, so nothing there matches. Loose objects
-have stamps of their own.
-"""
-
-_PACK = re.compile(r"(?!.*/refs/).*/objects/pack/[^/]+\.pack")
-_NOTHING = re.compile("(?!)")
-_MOST_FILES = 50_000
 
 MOST_KEPT = 64 << 20
 """How many bytes the store keeps of what is known about a log. The rest is asked again."""
@@ -74,146 +57,6 @@ class Answers(Frozen):
     counted_for: int | None = None
 
 
-class Watched(Frozen):
-    """What the answers about a log, or others, are read from. All are paths.
-
-    Attributes:
-        log: the folder of the entries, of which sidecars do not matter; "": none.
-        repository: the git directory that all work trees of the repository share; "": none.
-        folders: the folders of transcripts and the one of the plans, with all that is below.
-        places: the folders that transcripts name. Of these only what they lead to, and in which
-            repository it is, matters.
-        files: further files.
-    """
-
-    log: str = ""
-    repository: str = ""
-    folders: frozenset[str] = frozenset()
-    places: frozenset[str] = frozenset()
-    files: frozenset[str] = frozenset()
-
-    def with_files_of(self, other: Self) -> Self:
-        """Return this with the folders, places and files of another one too.
-
-        The log and the repository stay.
-        """
-        return replace(
-            self,
-            folders=self.folders | other.folders,
-            places=self.places | other.places,
-            files=self.files | other.files,
-        )
-
-    def state(self, settled_at: int | None = None) -> bytes | None:
-        """Return a digest of the state of all that is watched.
-
-        None where there are too many files or a symlink, or where a file cannot be looked at.
-
-        Args:
-            settled_at: a time in ns since 1970. Where a file changed too shortly before that time,
-                or after it, the state is None. None: any time of change is right.
-        """
-        digest = blake2b(digest_size=16)
-        try:
-            for number, (name, status) in enumerate(self._statuses()):
-                if number > _MOST_FILES or (status and stat.S_ISLNK(status.st_mode)):
-                    return None
-                if (
-                    status
-                    and settled_at
-                    and not is_settled(last_change(status), settled_at)
-                ):
-                    return None
-                digest.update(os.fsencode(f"{name}\0{_mark(status)}\0"))
-        except (OSError, ValueError):  # the latter where no path can be so called
-            return None
-        return digest.digest()
-
-    def _statuses(self) -> Iterator[tuple[str, os.stat_result | None]]:
-        """Yield all that is watched, always in the same order.
-
-        Each item has a text, which names a thing and may say its state, and the status of a file;
-        None where the text says all.
-        """
-        yield f"git {shutil.which('git')}", None
-        yield from _below(self.log, _SIDECARS)
-        yield from _below(self.repository, _NOT_READ_OF_GIT)
-        for folder in sorted(self.folders):
-            yield from _below(folder)
-        for path in sorted(self.files):
-            yield path, _status_of(path)
-
-        looked_at = set()
-        for named_folder in sorted(self.places):
-            real = os.path.realpath(named_folder)
-            yield f"{named_folder} {real} {os.path.isdir(real)}", None
-            for folder in (real, *map(str, Path(real).parents)):
-                if folder in looked_at:
-                    break
-                looked_at.add(folder)
-                pointer = os.path.join(folder, ".git")
-                if os.path.isfile(pointer):
-                    yield pointer, _status_of(pointer)
-                else:
-                    yield f"{pointer} {os.path.exists(f'{pointer}/HEAD')}", None
-
-
-def _below(
-    top: str, left_out: re.Pattern[str] = _NOTHING
-) -> Iterator[tuple[str, os.stat_result | None]]:
-    """Yield a folder, and the files and folders below it, each with its status.
-
-    Of a pack the size is yielded in the text, without a status: git renews the times of a pack
-    whenever it would write what the pack has. The status of a folder that is gone is None.
-
-    Args:
-        top: the folder.
-        left_out: a pattern for what is left out, as ``/path`` below the folder; the path of a
-            folder ends in a slash.
-    """
-    folders = [top]
-    while folders:
-        folder = folders.pop()
-        yield folder, _status_of(folder)
-        if not os.path.isdir(folder):
-            continue
-
-        with os.scandir(folder) as entries:
-            for entry in sorted(entries, key=lambda entry: entry.name):
-                path = entry.path.removeprefix(top)
-                if entry.is_dir(follow_symlinks=False):
-                    if not left_out.fullmatch(f"{path}/"):
-                        folders.append(entry.path)
-                elif _PACK.fullmatch(path):
-                    yield (
-                        f"{entry.path} {entry.stat(follow_symlinks=False).st_size}",
-                        None,
-                    )
-                elif not left_out.fullmatch(path):
-                    yield entry.path, entry.stat(follow_symlinks=False)
-
-
-def _status_of(path: str) -> os.stat_result | None:
-    """Return the status of what a path leads to through symlinks, or None where nothing is."""
-    try:
-        return os.stat(path)
-    except (FileNotFoundError, NotADirectoryError):
-        return None
-
-
-def _mark(status: os.stat_result | None) -> str:
-    """Return the part of a status by which a change is seen, or "" without a status.
-
-    It has no times for a folder, because these change with what is left out in the folder.
-    """
-    if not status:
-        return ""
-    if stat.S_ISDIR(status.st_mode):
-        return f"{status.st_ino} {status.st_mode}"
-    times = f"{status.st_mtime_ns} {status.st_ctime_ns}"
-    return f"{status.st_size} {times} {status.st_ino}"
-
-
 class AnswerStore:
     """The answers about one log from one set of sources, in the store. A context manager.
 
@@ -241,9 +84,6 @@ class AnswerStore:
         self._store = Store(sources.cache_dir, sources.reading.get("keep", True))
         self._key = _key_of(sources, log_dir) if sources.cache_dir else b""
         self._begun = begun or time.time_ns()
-        self._state: bytes | None = None
-        self._kept: set[bytes] = set()
-        self._room = MOST_KEPT
 
     def __enter__(self) -> Self:
         return self
@@ -274,7 +114,7 @@ class AnswerStore:
         values = []
         for name in names:
             value = self._store.get_value(
-                "answer", self._key_of(name), kept.state, value_type
+                "answer", self.key_of(name), kept.state, value_type
             )
             if value is None:
                 return None
@@ -289,7 +129,7 @@ class AnswerStore:
         """
         kept = self._unchanged()
         if kept and not self.has_warned:
-            self._store.put_value("answer", self._key_of(name), kept.state, value)
+            self._store.put_value("answer", self.key_of(name), kept.state, value)
 
     def _unchanged(self) -> "_KeptState | None":
         """Return what the kept answers were read from, or None where any of it has changed."""
@@ -316,40 +156,73 @@ class AnswerStore:
             return None
         return state + stamps.objects + stamps.commits
 
-    def watch(self, watched: Watched) -> None:
-        """Note what the answers are read from that :meth:`put` keeps.
+    def watch(self, watched: Watched) -> "AnswerWriter":
+        """Watch what answers were read from, and return what keeps such answers.
 
-        Call this once, before :meth:`put`. No answer is kept where any of that has just changed, or
-        where the repository borrows objects from elsewhere. Answers that are kept now stay, and
-        what they were read from is watched as well.
+        It keeps none where any of that has just changed, or where the repository borrows objects
+        from elsewhere. Answers that are kept now stay, and what they were read from is watched as
+        well.
         """
+        writer = AnswerWriter(self)
         if not self._store.keeps or os.path.exists(
             f"{watched.repository}/objects/info/alternates"
         ):
-            return
+            return writer
         kept = self._unchanged()
         if kept:
             watched = watched.with_files_of(kept.watched)
-        self._state = self._state_of(watched, settled_at=self._begun)
-        if self._state is None:
-            return
+        state = self._state_of(watched, settled_at=self._begun)
+        if state is None:
+            return writer
 
-        self._store.put_value(
-            "answer", self._key, b"", _KeptState(watched, self._state)
-        )
+        self._store.put_value("answer", self._key, b"", _KeptState(watched, state))
+        writer.state = state
         rows = self._store.get_all("answer", self._key, MOST_KEPT)
         for (key, stamp), value in rows.items():
-            if kept and stamp == kept.state != self._state:
-                self._store.put("answer", key, self._state, value)
-                stamp = self._state
-            if stamp == self._state:
-                self._kept.add(key)
-                self._room -= len(value)
+            if kept and stamp == kept.state != state:
+                self._store.put("answer", key, state, value)
+                stamp = state
+            if stamp == state:
+                writer.present.add(key)
+                writer.room -= len(value)
+        return writer
+
+    def put_in_state(self, key: bytes, state: bytes, value: object, most: int) -> int:
+        """Keep a value for a state, and return its size, or 0 where it has more bytes than ``most``.
+
+        Args:
+            key: the key of its name, from :meth:`key_of`.
+            state: the state of what it was read from.
+            value: the value.
+            most: how many bytes it may have.
+        """
+        return self._store.put_value("answer", key, state, value, most)
+
+    def key_of(self, name: object) -> bytes:
+        """Return the key in the store of what is kept under a name."""
+        return self._key + str(name).encode()
+
+
+@dataclass(slots=True)
+class AnswerWriter:
+    """Keeps answers for the state of what they were read from. :meth:`AnswerStore.watch` makes it.
+
+    Attributes:
+        store: the store.
+        state: the state of what is watched; None where nothing may be kept.
+        present: the keys of the answers that are kept for this state already.
+        room: how many bytes further answers may have together.
+    """
+
+    store: AnswerStore
+    state: bytes | None = None
+    present: set[bytes] = field(default_factory=set)
+    room: int = MOST_KEPT
 
     @property
     def may_keep(self) -> bool:
-        """Whether :meth:`put` keeps anything."""
-        return self._state is not None and not self.has_warned
+        """Whether :meth:`put` keeps anything. It does not once there was a warning."""
+        return self.state is not None and not self.store.has_warned
 
     def put(self, name: object, value: object) -> None:
         """Keep a value under the number of an iteration or another name.
@@ -357,15 +230,10 @@ class AnswerStore:
         Nothing is kept where the name has a value already, there was a warning, or all values would
         have more than :data:`MOST_KEPT` bytes.
         """
-        key = self._key_of(name)
-        if key not in self._kept and self.may_keep:
-            self._room -= self._store.put_value(
-                "answer", key, self._state, value, self._room
-            )
-
-    def _key_of(self, name: object) -> bytes:
-        """Return the key in the store of what is kept under a name."""
-        return self._key + str(name).encode()
+        key = self.store.key_of(name)
+        if self.state is None or self.store.has_warned or key in self.present:
+            return
+        self.room -= self.store.put_in_state(key, self.state, value, self.room)
 
 
 class _KeptState(Frozen):

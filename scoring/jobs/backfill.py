@@ -14,8 +14,9 @@ from msgspec.structs import replace
 from rubric import Rubric
 from scoring.errors import DaScoreError, LogError, silent
 from scoring.evidence.facts import Evidence, IterationFacts
-from scoring.evidence.kept_answers import AnswerStore, Watched
+from scoring.evidence.kept_answers import AnswerStore
 from scoring.evidence.rules import Options, Sources, options_of, rules_of
+from scoring.evidence.watched import Watched
 from scoring.frozen import Frozen
 from scoring.log.model import IterationRecord
 from scoring.log.selection import day_or_none

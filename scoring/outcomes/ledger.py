@@ -138,11 +138,11 @@ def ledger_of_log(
 
     if evidence.store and book.is_complete:
         with evidence.store as store:
-            store.watch(evidence.watched())
-            for record in evidence.records if store.may_keep else ():
-                evidence.keep(record, evidence.answers(record))
+            writer = store.watch(evidence.watched())
+            for record in evidence.records if writer.may_keep else ():
+                evidence.keep(record, evidence.answers(record), writer)
             name = _name_of_ledger(evidence.records, rules, book.caller, present)
-            store.put(name, book)
+            writer.put(name, book)
     return book
 
 

@@ -12,8 +12,9 @@ from scoring.errors import TakesLong
 from scoring.evidence.git import limits
 from scoring.evidence.git.kept_objects import object_stamps
 from scoring.evidence.git.limits import GitTime
-from scoring.evidence.kept_answers import AnswerStore, Watched
+from scoring.evidence.kept_answers import AnswerStore
 from scoring.evidence.rules import ATTRIBUTED, Options, Sources
+from scoring.evidence.watched import Watched
 
 Change = Callable[[Repo], object]
 
@@ -139,7 +140,8 @@ def test_a_pack_that_git_finds_an_object_in_changes_no_answer(tmp_path: Path) ->
 def test_a_warning_that_something_takes_long_lets_answers_be_kept(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, warning: str, may_keep: bool
 ) -> None:
-    monkeypatch.setattr("scoring.evidence.kept_answers.is_settled", lambda *_: True)
+    for module in ("kept_answers", "watched"):
+        monkeypatch.setattr(f"scoring.evidence.{module}.is_settled", lambda *_: True)
     repo = started(tmp_path)
     options: Options = {"cache_dir": tmp_path / "cache"}
     sources = Sources.under(ATTRIBUTED, repo.path, options=options)
@@ -147,8 +149,7 @@ def test_a_warning_that_something_takes_long_lets_answers_be_kept(
 
     with AnswerStore(sources, repo.path / "log") as answers:
         answers.sources.warn(warning)
-        answers.watch(watched)
-        assert answers.may_keep is may_keep
+        assert answers.watch(watched).may_keep is may_keep
 
 
 def test_that_git_takes_long_is_such_a_warning(monkeypatch: pytest.MonkeyPatch) -> None:

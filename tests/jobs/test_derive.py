@@ -1077,7 +1077,10 @@ class TestWhatItAsks:
             ).json
             return data
 
-        monkeypatch.setattr("scoring.evidence.kept_answers.is_settled", lambda *_: True)
+        for module in ("kept_answers", "watched"):
+            monkeypatch.setattr(
+                f"scoring.evidence.{module}.is_settled", lambda *_: True
+            )
         lines_of_work.derive()
         lines_of_work.da_score("run", "--rubric", "3.1.0", "--no-write")
         monkeypatch.setattr(derive_job, "read_existing_log", noting)

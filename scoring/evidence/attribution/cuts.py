@@ -2,7 +2,7 @@
 
 from bisect import bisect_right, insort
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from operator import attrgetter, itemgetter
+from operator import attrgetter
 from typing import NamedTuple
 
 from scoring.evidence.transcripts.facts import NS
@@ -21,6 +21,29 @@ from .session_trees import (
 from .unseen_edits import sole_editors
 
 _A_MINUTE = 60 * NS
+
+# The ranks of cuts at one position, from those that come first.
+_TAKES_EDITS = -2
+_TAKES_PENDING = -1
+_SHOWN = 0
+_BY_TIME = 1
+
+
+class _Candidate(NamedTuple):
+    """A cut that a tree may get. Lower numbers come first.
+
+    Attributes:
+        at: the position of the cut.
+        rank: how sure it is that the commit ended the part: a rank above.
+        order: the order of cuts with one rank: the index of the iteration, or the author time of
+            a commit that no line shows.
+        cut: the cut.
+    """
+
+    at: int
+    rank: int
+    order: int
+    cut: Cut
 
 
 def cut_trees(
@@ -110,23 +133,24 @@ class _TreeCutter(NamedTuple):
         """
         positions = sorted({0, *(cut.at for cut in tree.cuts)})
         starts = dict(zip(positions[1:], positions, strict=False))
-        candidates: list[tuple[int, int, int, Cut]] = []
+        candidates = []
         for cut in dict.fromkeys(tree.cuts):
             part = SessionPart(tree, starts.get(cut.at, 0), cut.at)
-            rank = 0
+            rank = _SHOWN
             if cut.place >= 0:
                 if part.edits_any(self.shares[cut.place].question.files):
-                    rank = -2
+                    rank = _TAKES_EDITS
                 elif self.changed.takes_pending(cut.place, part._replace(start=0)):
-                    rank = -1
-            candidates.append((cut.at, rank, cut.place, cut))
+                    rank = _TAKES_PENDING
+            candidates.append(_Candidate(cut.at, rank, cut.place, cut))
         for share in shares:
             at = _lines_before(share, tree)
             if at is not None:
                 cut = Cut(at, share.index)
-                candidates.append((at, 1, share.question.authored or 0, cut))
-        candidates.sort(key=itemgetter(0, 1, 2))
-        return [cut for *_, cut in candidates]
+                authored = share.question.authored or 0
+                candidates.append(_Candidate(at, _BY_TIME, authored, cut))
+        candidates.sort(key=lambda candidate: candidate[:3])
+        return [candidate.cut for candidate in candidates]
 
     def _cut(self, tree: Tree, candidates: Iterable[Cut]) -> list[SessionPart]:
         """Set the cuts of a tree, and return the parts to cut only where no other tree is cut.
