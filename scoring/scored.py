@@ -147,5 +147,5 @@ class ScoredLog(Frozen):
 
     @property
     def marks(self) -> list[bytes]:
-        """The mark of each score, in the order of the iterations."""
+        """The mark of each score, a digest that identifies it, in the order of the iterations."""
         return [iteration.mark for iteration in self.iterations]

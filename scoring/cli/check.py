@@ -33,7 +33,7 @@ from scoring.views.gates import (
     Failure,
     Verdict,
     check,
-    demands,
+    demands_of,
 )
 from scoring.views.gates.build_reports import junit, markdown
 from scoring.views.unread_work import failed_rests, not_counted, unread_work
@@ -138,11 +138,11 @@ def command(
     view = log_view(settings, recompute or trusted, selection, shows_sidecars=False)
     if trusted:
         view = _trusted_view(view, trust_checkpoints)
-    made = demands(gates, view)
-    if not made:
-        made = demands(_DEFAULT_GATES, view)
+    demands = demands_of(gates, view)
+    if not demands:
+        demands = demands_of(_DEFAULT_GATES, view)
         allow_empty = True
-    needs_entries = any(gate.work_reasons is None for gate, _ in made)
+    needs_entries = any(gate.work_reasons is None for gate, _ in demands)
     has_log = settings.iter_log_dir.exists()
     if needs_entries and not has_log and not allow_empty:
         problem = missing_log_message(
@@ -181,7 +181,7 @@ def command(
 
     examined = view.examine(preloaded.append) if has_log else ()
     with progress("Scoring the log, and looking at what became of the work"):
-        verdict = check(examined, made, selection.last, allow_empty, work)
+        verdict = check(examined, demands, selection.last, allow_empty, work)
     if trusted and gates["no_failing_tests"]:
         verdict.notes += [*not_counted(verdict.work or ()), *notes]
     if selection.since:

@@ -194,7 +194,7 @@ def _sides(
 
 
 def _commit_named(settings: Settings, name: str) -> tuple[str, int]:
-    """Return the SHA of a commit and its time, in seconds since 1970.
+    """Return the SHA of a commit and its committer time, in seconds since 1970.
 
     Raises:
         NotFoundError: git has no such commit.

@@ -188,7 +188,7 @@ class AnswerStore:
         return writer
 
     def put_in_state(self, key: bytes, state: bytes, value: object, most: int) -> int:
-        """Keep a value for a state, and return its size, or 0 where it has more bytes than ``most``.
+        """Keep a value for a state, and return its size, or 0 where it is larger than ``most``.
 
         Args:
             key: the key of its name, from :meth:`key_of`.

@@ -168,7 +168,8 @@ class Coordinator:
     def _hand_out(self) -> None:
         """Submit waiting tasks to the cluster, up to twice as many as it has threads.
 
-        It stops at a task that may not go out yet, and when the scheduler is lost.
+        It stops where the next task has to wait for those that are out, as one does that was handed
+        out often, and when the scheduler is lost.
         """
         most = max(self._threads, 1) * (1 + AHEAD)
         while self._waiting and len(self._handed_out) < most:

@@ -48,6 +48,8 @@ def read_existing_log(
 ) -> ExistingLog:
     """Read a log that entries are added to.
 
+    A folder that is not there is a log without entries. What cannot be read is listed as broken.
+
     Args:
         log_dir: the log, which need not exist.
         true_flags: the spellings, such as ``True``, that a test flag takes for true.

@@ -216,7 +216,7 @@ class _EntryCheck:
         self._strict = strict
 
     def block(self, block: EntryBlock) -> Take:
-        """Return how a mapping is checked: missing fields, wrong values, unknown keys."""
+        """Return the function that checks a mapping: missing fields, wrong values, unknown keys."""
         unread = UNREAD_FIELDS.get(block.name, {})
         fields = block.fields if self._strict else {**unread, **block.fields}
         takes = {name: self._field(field) for name, field in fields.items()}
@@ -238,7 +238,10 @@ class _EntryCheck:
         return take
 
     def _field(self, field: Field) -> Take:
-        """Return how a field is checked, which returns whether the field is more than null."""
+        """Return the function that checks the value of a field.
+
+        It notes what is wrong, and returns whether the value is anything but null.
+        """
         holds = field.holds
         check = (
             self.block(holds) if isinstance(holds, EntryBlock) else self._scalar(holds)
@@ -258,7 +261,7 @@ class _EntryCheck:
         return take
 
     def _scalar(self, kind: ScalarField) -> Take:
-        """Return how a single value is checked.
+        """Return the function that checks a single value.
 
         One that cannot be read is an error, and one that reads otherwise a warning.
         """
@@ -290,7 +293,7 @@ class _EntryCheck:
         return take
 
     def _unknown(self, unread: Fields) -> Take:
-        """Return how the value of an unknown key is checked.
+        """Return the function that checks the value of an unknown key.
 
         Args:
             unread: the keys that dot-agents writes there, though nothing reads them.

@@ -240,7 +240,7 @@ class Settings(Frozen):
 
 
 def _option_name(field: str) -> str:
-    """Return the long option of a field, without the two dashes."""
+    """Return the long option of a field, without the two dashes: ``repo-dir`` of ``repo_dir``."""
     return "transcript-dir" if field == "transcript_dirs" else field.replace("_", "-")
 
 

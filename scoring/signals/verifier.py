@@ -179,7 +179,10 @@ def _scored(verdicts: Sequence[_Verdict]) -> list[_Verdict]:
 
 
 def _in_words(scored: Sequence[_Verdict]) -> str:
-    """Return each verifier with its status, the worst first: ``unit: fail, lint: pass``."""
+    """Return verifiers with their statuses, the worst first: ``unit: fail, lint: pass``.
+
+    Of many verifiers only the first are named, and how many there are more.
+    """
     words = []
     for verifier, status in sorted(
         scored, key=lambda verdict: _SUB_SCORES[verdict.status]

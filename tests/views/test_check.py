@@ -29,7 +29,7 @@ from scoring.signals.values import (
     absent_signal,
     present_signal,
 )
-from scoring.views.gates import Verdict, check, demands
+from scoring.views.gates import Verdict, check, demands_of
 from scoring.views.gates.drops import MAX_DROP, Baseline, BaselineScore, Drop
 from scoring.views.gates.gate import Demand
 from scoring.views.gates.score_gates import NO_OVER_CLAIMS
@@ -65,7 +65,7 @@ def checked(
     drop = (
         [Demand(MAX_DROP, Drop(given.pop("max_drop"), before, last))] if before else []
     )
-    return check(iterations, demands(given, log) + drop, last)
+    return check(iterations, demands_of(given, log) + drop, last)
 
 
 def verdict(*values: float | None, **given: Any) -> Verdict:

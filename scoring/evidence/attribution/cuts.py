@@ -188,10 +188,9 @@ class _TreeCutter(NamedTuple):
             last_edited: the last part up to this one in which something was edited.
         """
         share = self.shares[part.place]
-        takes = self.changed.takes_pending
         if share.question.reaches(part.tree):
-            part, takes = last_edited, self.changed.took_from
-        return takes(share.index, part)
+            return self.changed.took_from(share.index, last_edited)
+        return self.changed.takes_pending(share.index, part)
 
     def _may_be_idle(self, part: SessionPart) -> bool:
         """Return whether a part has no pending edit and its commit may end it, by their times."""

@@ -150,7 +150,7 @@ class Neighborhood:
         Where any line of the file is in such a folder, lines without a folder are marked as well.
         """
         spans = file.events.spans
-        counts = [self._counts(span.cwd, is_known) for span in spans]
+        counts = [self._is_ours(span.cwd, is_known) for span in spans]
         any_counts = any(counts)
         for span, folder_counts, numbers in zip(
             spans, counts, file.events.covers, strict=True
@@ -159,7 +159,7 @@ class Neighborhood:
                 for number in numbers:
                     here[file.at(number)] = True
 
-    def _counts(self, folder: str, is_known: bool) -> bool:
+    def _is_ours(self, folder: str, is_known: bool) -> bool:
         """Return whether work in a folder counts as work in the repository.
 
         The folder is in a work tree, or it is gone and the session is known, or a glob fits it.
@@ -224,7 +224,10 @@ class _Judge:
         return sorted(signs, key=itemgetter(0, 1))
 
     def _judged(self, sign: _Sign, path: str, folder: str, here: bytearray) -> _Sign:
-        """Return a sign with ``is_ours`` as its folder decides it, and ``is_outside`` as its path.
+        """Return a sign of which is decided whether it is ours, and whether it is outside.
+
+        A folder in another repository makes it not ours, and one of this repository makes it ours.
+        It is not outside where the path is private or temporary.
 
         Args:
             sign: the sign; ``is_ours`` says whether something but the folder shows that it is ours.
@@ -329,8 +332,8 @@ def _with_pending(evidence: Iterable[_Evidence]) -> list[_Evidence]:
 def _leads_to_ours(evidence: Sequence[_Evidence], time: int) -> bool | None:
     """Return whether the line at a time is work in this repository, or None without evidence.
 
-    A line is what the next evidence at or after its time shows, but this repository's where it
-    still reports work here. A line after the last evidence is what that evidence shows.
+    The next evidence at or after the time of the line decides. But a line that still reports work
+    here is work here. After the last evidence, that one decides.
 
     Args:
         evidence: the lines that show for which repository lines are, by time.

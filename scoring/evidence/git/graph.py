@@ -137,7 +137,7 @@ class CommitGraph:
         return self._bases(self.boundary(sha))
 
     def _bases_of(self, boundary: frozenset[str]) -> list[str]:
-        """Return the commits that no other commit of the boundary contains, newest first."""
+        """Return the commits of a boundary that no other one of it contains, newest first."""
         bases: list[str] = []
         for candidate in sorted(boundary, key=self.position.__getitem__):
             if not any(self.contains(base, candidate) for base in bases):

@@ -139,7 +139,7 @@ class AttributedLandings(Landings):
         """By commit in question, the trunk commits with nine tenths of the lines of its branch."""
         candidates = defaultdict(list)
         for side, tip in self._tips.items():
-            counted = self._lines.count(side, partial(self._counts, tip.sha, 0))
+            counted = self._lines.count(side, partial(self._may_hold, tip.sha, 0))
             if counted is None:
                 continue
             by_lines = tip._replace(method=LINES)
@@ -271,7 +271,7 @@ class AttributedLandings(Landings):
 
     def _by_lines(self, sha: str, before: Landing) -> Landing:
         """Return the landing of a commit by its lines. ``before`` was found without them."""
-        counting = partial(self._counts, sha, self._written(sha))
+        counting = partial(self._may_hold, sha, self._written(sha))
         pair = self._graph.pair(sha)
         counted = self._lines.count(pair, counting)
         can_be_merged = before.found_by == MERGE_TREE

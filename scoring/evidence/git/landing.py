@@ -108,8 +108,12 @@ class Landings:
         times = [time for time in (commit.time, commit.authored) if time is not None]
         return min(times, default=0)
 
-    def _counts(self, sha: str, since: int, commit: str) -> bool:
-        """Return whether a trunk commit is from ``since`` or later, and ``sha`` lacks it."""
+    def _may_hold(self, sha: str, since: int, commit: str) -> bool:
+        """Return whether a trunk commit may hold the work of ``sha``.
+
+        It may if it is from ``since`` or later, in seconds since 1970, and ``sha`` does not contain
+        it.
+        """
         return self._time(commit) >= since and not self._graph.contains(sha, commit)
 
     @cached_property

@@ -173,10 +173,11 @@ class TrunkLines:
             path = self._files[path]
 
     def _moved(self, lines: Iterable[FileLine]) -> dict[str, str]:
-        """Return where the files went that have less than half of their lines at their own path.
+        """Return the new paths of files that moved, by their old paths.
 
-        By the path of such a file that is the file with most of its different lines, if it has at
-        least half of them and at least five. Other files are left out.
+        A file moved if it has less than half of its lines at its own path. Its new path is that of
+        the file with most of its different lines, which must have at least half of them, and at
+        least five. A file without such a path is left out.
         """
         moved = {}
         for file, keys in lists_by_key(lines).items():

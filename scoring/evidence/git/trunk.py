@@ -222,7 +222,7 @@ class Branches(NamedTuple):
 
 
 def read_branches(repository: GitRepository) -> Branches:
-    """Return all branches, and the remote that decides."""
+    """Return all branches of a repository, and the remote that decides: origin or the only one."""
     tips = {}
     targets = {}
     for sha, name, target in repository.branches:

@@ -178,6 +178,7 @@ class CodexReader(CodexCalls):
         )
         is_repeated = False
         if line.type == "session_meta":
+            # an earlier line introduced the session
             is_repeated = introduction_of(self.spans) != LineSpan()
             span = self._span_of_session(span, payload)
         if is_repeated or not span.cwd:  # the work goes on in the folder before it

@@ -5,7 +5,7 @@
 
 import errno
 import re
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Iterable
 from operator import sub
 from pathlib import Path
@@ -13,6 +13,7 @@ from typing import NamedTuple
 
 from scoring.evidence.transcripts.transcript_events import LineSpan
 from scoring.frozen import PlainData
+from scoring.grouping import lists_by_key
 
 from .fields import (
     TokenFields,
@@ -308,19 +309,23 @@ class CopilotReader(ToolReader):
         candidates: Iterable[str],
         tokens: dict[str, Tokens],
     ) -> dict[str, str]:
-        """Return, by model, the only candidate with its output, where no other model has that."""
-        with_output = defaultdict[int | None, tuple[list[str], list[str]]](
-            lambda: ([], [])
+        """Return the names of models that only one candidate can have, by what responses call them.
+
+        That is a candidate with as much output, where no other candidate and no other model has it.
+        """
+        models_by_output = lists_by_key(
+            (self._part_outputs[model], model) for model in unmatched
         )
-        for model in unmatched:
-            with_output[self._part_outputs[model]][0].append(model)
-        for model in candidates:
-            with_output[tokens[model].output][1].append(model)
-        return {
-            models[0]: named[0]
-            for models, named in with_output.values()
-            if len(models) == len(named) == 1
-        }
+        candidates_by_output = lists_by_key(
+            (tokens[candidate].output, candidate) for candidate in candidates
+        )
+
+        names = {}
+        for output, models in models_by_output.items():
+            with_output = candidates_by_output.get(output, [])
+            if len(models) == len(with_output) == 1:
+                names[models[0]] = with_output[0]
+        return names
 
 
 class CopilotCli(Harness):

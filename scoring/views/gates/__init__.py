@@ -176,7 +176,7 @@ class Verdict:
         }
 
 
-def demands(options: Mapping[str, Any], log: LogView) -> list[Demand]:
+def demands_of(options: Mapping[str, Any], log: LogView) -> list[Demand]:
     """Return the demands that some options make.
 
     Args:
@@ -187,17 +187,17 @@ def demands(options: Mapping[str, Any], log: LogView) -> list[Demand]:
         OptionError: an option does not fit the log, or lacks another one.
         InputError: a baseline has no scores.
     """
-    made = []
+    demands = []
     for gate in GATES:
         values = [options.get(option.key) for option in gate.options]
         if any(value is not None and value is not False for value in values):
-            made.append(Demand(gate, gate.demanded(*values, log)))
-    return made
+            demands.append(Demand(gate, gate.demanded(*values, log)))
+    return demands
 
 
 def check(
     examined: Iterable[ExaminedIteration],
-    made: Sequence[Demand],
+    demands: Sequence[Demand],
     last: int | None = None,
     allow_empty: bool = False,
     work: Callable[[], ChosenWork] = ChosenWork,
@@ -209,7 +209,7 @@ def check(
 
     Args:
         examined: the iterations, in order.
-        made: the demands.
+        demands: what the options demand.
         last: how many of the newest iterations were chosen, for the verdict to state.
         allow_empty: whether a demand passes where it finds nothing to check, in an iteration or in
             the log as a whole.
@@ -220,23 +220,23 @@ def check(
     for gate in GATES:
         for option in gate.options:
             demanded[option.key] = False if option.kind == "flag" else None
-    for gate, value in made:
+    for gate, value in demands:
         keys = [option.key for option in gate.options]
         demanded |= zip(keys, gate.as_data(value), strict=True)
-    on_work = [demand for demand in made if demand.gate.work_reasons is not None]
-    verdict = Verdict(demanded | {"last": last}, on_entries=len(on_work) < len(made))
-    without_subject = list(made)
+    on_work = [demand for demand in demands if demand.gate.work_reasons is not None]
+    verdict = Verdict(demanded | {"last": last}, on_entries=len(on_work) < len(demands))
+    without_subject = list(demands)
 
     for iteration in examined:
         counting = iteration.by_evidence
         with_subject = [
-            each for each in made if each.gate.looks_at(each.value, counting)
+            demand for demand in demands if demand.gate.looks_at(demand.value, counting)
         ]
         without_subject = [
             demand for demand in without_subject if demand not in with_subject
         ]
         verdict.iterations.append(
-            _checked(counting, with_subject if allow_empty else made)
+            _checked(counting, with_subject if allow_empty else demands)
         )
 
     rows: list[WorkRow] = []
@@ -261,7 +261,7 @@ def check(
         ]
 
     scores = [checked.score for checked in verdict.iterations]
-    for demand in made:
+    for demand in demands:
         if not (allow_empty and demand in without_subject):
             for reason in demand.gate.log_reasons(demand.value, scores):
                 verdict.whole.append(Failure(demand.gate.name, None, reason))
@@ -293,7 +293,7 @@ def _note_nothing(verdict: Verdict, gates: Iterable[Gate]) -> None:
         )
 
 
-def _checked(iteration: ExaminedIteration, made: Sequence[Demand]) -> Checked:
+def _checked(iteration: ExaminedIteration, demands: Sequence[Demand]) -> Checked:
     """Return what an iteration fails, and what is worth saying of it.
 
     A sidecar that says more than the evidence gives fails even if nothing is demanded.
@@ -312,7 +312,7 @@ def _checked(iteration: ExaminedIteration, made: Sequence[Demand]) -> Checked:
         advice = score_gates.how_to_bring_up_to_date(iteration)
         reason = f"{state.says_more}; {advice}"
         failures.append(Failure(SIDECAR, number, reason))
-    for gate, value in made:
+    for gate, value in demands:
         for reason in gate.reasons(value, iteration):
             failures.append(Failure(gate.name, number, reason))
         notes += gate.notes(value, iteration)
