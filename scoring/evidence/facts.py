@@ -255,13 +255,7 @@ class Evidence(EntryEvidence):
     def keep(
         self, record: IterationRecord, answers: Answers, writer: AnswerWriter
     ) -> None:
-        """Keep what git and transcripts say of an iteration, if it rests on what is watched alone.
-
-        Args:
-            record: the iteration.
-            answers: what git and transcripts say of it.
-            writer: keeps it.
-        """
+        """Keep what git and transcripts say of an iteration, if only what is watched decides it."""
         # What sessions wrote to an artifact depends on links anywhere in the repository.
         has_lines = answers.observed is not None and answers.observed.method is not None
         depends_on_links = has_lines and any(map(trim, record.artifacts))

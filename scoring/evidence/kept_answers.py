@@ -163,7 +163,7 @@ class AnswerStore:
         from elsewhere. Answers that are kept now stay, and what they were read from is watched as
         well.
         """
-        writer = AnswerWriter(self)
+        writer = AnswerWriter(self, room=MOST_KEPT)
         if not self._store.keeps or os.path.exists(
             f"{watched.repository}/objects/info/alternates"
         ):
@@ -209,15 +209,15 @@ class AnswerWriter:
 
     Attributes:
         store: the store.
+        room: how many bytes further answers may have together.
         state: the state of what is watched; None where nothing may be kept.
         present: the keys of the answers that are kept for this state already.
-        room: how many bytes further answers may have together.
     """
 
     store: AnswerStore
+    room: int
     state: bytes | None = None
     present: set[bytes] = field(default_factory=set)
-    room: int = MOST_KEPT
 
     @property
     def may_keep(self) -> bool:

@@ -54,10 +54,11 @@ from scoring.evidence.git.patches import FilePatch, Hunk, line_key
 from scoring.evidence.git.repository import GitRepository
 from scoring.evidence.harnesses import discovery, json_reader, lines
 from scoring.evidence.harnesses.sqlite_store import opened_database
-from scoring.evidence.kept_answers import AnswerStore, Watched
+from scoring.evidence.kept_answers import AnswerStore
 from scoring.evidence.labels import Judgment
 from scoring.evidence.rules import ATTRIBUTED, Options, Sources
 from scoring.evidence.transcripts import opening
+from scoring.evidence.watched import Watched
 from scoring.files import read_file
 from scoring.fleet.fleet_toml import read_fleet
 from scoring.fleet.sources import repositories
@@ -295,7 +296,8 @@ def _(here: Here) -> str:
 def _(here: Here) -> str:
     """Of three answers two have room in the store, also when they are kept for a new state."""
     here.patch.setattr("scoring.evidence.kept_answers.MOST_KEPT", 2500)
-    here.patch.setattr("scoring.evidence.kept_answers.is_settled", lambda *_: True)
+    for module in ("kept_answers", "watched"):
+        here.patch.setattr(f"scoring.evidence.{module}.is_settled", lambda *_: True)
     repo = Repo(here.folder / "repo")
     repo.commit({"a": "b"})
     options: Options = {"cache_dir": here.folder / "cache"}
@@ -304,9 +306,9 @@ def _(here: Here) -> str:
     for files in (frozenset(), frozenset({"another"})):
         watched = Watched(repository=str(repo.path / ".git"), files=files)
         with AnswerStore(sources, repo.path) as answers:
-            answers.watch(watched)
+            writer = answers.watch(watched)
             for name in (1, 2, 3):
-                answers.put(name, "x" * 1000)
+                writer.put(name, "x" * 1000)
         with AnswerStore(sources, repo.path) as answers:
             assert answers.get_all([1, 2], str) == ["x" * 1000] * 2
             assert answers.get_all([3], str) is None
