@@ -418,7 +418,7 @@ def _line_of_more(next_event: Callable[[], Any]) -> int:
         if e.problem_mark:
             line = e.problem_mark.line + 1
     except (yaml.YAMLError, ValueError):
-        pass  # it is no text, but it is there
+        pass  # something follows that is not YAML
     return int(line)
 
 

@@ -71,7 +71,7 @@ def command(options: PlainData, every: bool) -> None:
 
 
 def _nothing_is_set_up(settings: Settings, options: PlainData) -> bool:
-    """Return whether there is no log, and neither files nor variables nor a rubric are named."""
+    """Return whether the log is missing, and no file, variable or rubric is named."""
     if options["rubric"] is not None or settings.iter_log_dir.exists():
         return False
     with contextlib.suppress(SettingsError):

@@ -74,7 +74,7 @@ def _named_by_digits(text: str, settings: Settings) -> int:
     number = int(text)
     with suppress(GitError, LogError, NotFoundError):
         records = load_iteration_log(settings.iter_log_dir, broken=silent)
-        # nobody writes 0442 for 442
+        # people write 442, not 0442, for an iteration
         if text.startswith("0") or all(each.iteration != number for each in records):
             return _iteration_of(text, records, settings)
     return number

@@ -209,8 +209,9 @@ def _sources_of(plan: BackfillPlan, report: LogReport) -> Sources:
         "warn": report.warnings.append,
         "keep": plan.keeps_cache or not plan.dry_run,
     }
-    places = settings.repo_dir, settings.transcript_dirs
-    return Sources.under(rules_of(plan.rubric), *places, options)
+    return Sources.under(
+        rules_of(plan.rubric), settings.repo_dir, settings.transcript_dirs, options
+    )
 
 
 def _bring_up_to_date(

@@ -178,7 +178,7 @@ class Unit:
 
     @property
     def failed_at(self) -> tuple[Path, int] | None:
-        """Where its last failed run of tests is that no later run on the same code stands for."""
+        """Where its last failed test run is, unless a later run on the same code replaces it."""
         for observed in reversed(self.observed):
             tests = observed.tests
             if tests.failed_at or tests.last_passed is not None:

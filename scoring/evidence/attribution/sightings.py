@@ -236,7 +236,7 @@ class Sightings:
     def _failed_at(
         self, runs: Sequence[Sighting], end: int | None, folder: str
     ) -> tuple[Path, int] | None:
-        """Return where the last failed run is that no later run on the same code stands for.
+        """Return where the last failed run is, unless a later run on the same code replaces it.
 
         Args:
             runs: the runs up to the end, by when they began.

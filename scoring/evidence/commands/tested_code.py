@@ -54,7 +54,7 @@ def checks_out_other_code(commands: Commands, folder: str = "") -> bool:
     """Return whether a line puts code into the work tree that other commits have, or takes it out.
 
     A new branch of the current commit has the same code, and so has a merge, with more. Files that
-    are not code do not count, and neither does what git does in a folder beside that of the line.
+    are not code do not count, and neither does what git does outside of the folder of the line.
 
     Args:
         commands: the commands of the line.
@@ -127,7 +127,7 @@ def _paths_of(call: GitCommand, operands: Sequence[str]) -> list[str]:
 
 
 def are_no_code(paths: Sequence[str]) -> bool:
-    """Return whether there are paths, and each is known to be that of a file that is no code."""
+    """Return whether there are paths, and each is known to be that of a file without code."""
     return bool(paths) and all(
         _FILE.fullmatch(path) and not is_code(path) for path in paths
     )
