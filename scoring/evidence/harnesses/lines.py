@@ -78,18 +78,17 @@ class Lines:
         self._size = 0
         self._began = time.thread_time()
 
-    def block(self, block: bytes) -> None:
-        """Read some whole lines.
+    def block(self, lines: Sequence[bytes]) -> None:
+        """Read some whole lines, given without their line breaks.
 
         Raises:
             OSError: the transcript has too many lines, or takes too long.
         """
-        self._size += len(block)
+        self._size += sum(map(len, lines)) + len(lines)
         seconds = time.thread_time() - self._began
         if seconds > FREE_SECONDS + self._size / SLOWEST:
             raise OSError(errno.EFBIG, f"takes more than {seconds:.0f} seconds to read")
 
-        *lines, _ = block.split(b"\n")
         if not self._first:
             self._first = next(filter(None, map(self._writer, lines)), None)
         for line in lines:
@@ -339,7 +338,7 @@ def _head(data: Iterable[bytes]) -> bytes:
 
 
 def _read_lines(data: Iterable[bytes], start: int, lines: Lines) -> int:
-    """Read data in blocks of whole lines and a last line. Return the offset at which it ends.
+    """Read data as blocks of whole lines and a last line. Return the offset at which it ends.
 
     Args:
         data: the data, in pieces.
@@ -351,25 +350,23 @@ def _read_lines(data: Iterable[bytes], start: int, lines: Lines) -> int:
     skipping = False
     for piece in data:
         end += len(piece)
-        first_line = piece.partition(b"\n")[0]
-        if len(rest) + len(first_line) > LINE_LIMIT:
+        has_break = b"\n" in piece
+        length = len(rest) + (piece.index(b"\n") if has_break else len(piece))
+        if length > LINE_LIMIT:
             rest = b""
             skipping = True
         if skipping:
-            _, line_break, piece = piece.partition(b"\n")
-            if not line_break:
+            if not has_break:
                 continue
             lines.skip_long(line_start)
             skipping = False
+            piece = piece[piece.index(b"\n") + 1 :]
             line_start = end - len(piece)
 
-        whole, line_break, tail = piece.rpartition(b"\n")
-        if line_break:
-            lines.block(rest + whole + line_break)
-            rest = tail
-            line_start = end - len(tail)
-        else:
-            rest += piece
+        *whole, rest = (rest + piece).split(b"\n")
+        if whole:
+            lines.block(whole)
+            line_start = end - len(rest)
 
     if skipping:
         lines.skip_long(line_start)

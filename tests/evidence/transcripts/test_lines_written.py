@@ -64,6 +64,13 @@ def test_an_edit_adds_words_too() -> None:
     )
 
 
+def test_words_are_found_in_any_script_between_any_marks() -> None:
+    words = ("größe", "naïve", "done", "漢字かな")
+    expected = set().union(*map(word_hashes, words))
+    assert len(expected) == len(words)
+    assert word_hashes("größe_naïve→done, ab “漢字かな” ж\udcff") == expected
+
+
 @cases(
     "new, old, lines",
     {
@@ -298,7 +305,7 @@ def test_readers_note_the_lines_that_are_written(
     lines: list[Line], wrote: list[tuple[int, ...]]
 ) -> None:
     reader = Lines(HARNESSES, Tools())
-    reader.block(as_bytes(lines))
+    reader.block(as_bytes(lines).splitlines())
     (events,) = reader.events().values()
     written = events.of(LinesWritten)
     assert [without_words(edit.hashes) for edit in written] == wrote

@@ -61,7 +61,8 @@ def seen(
     """Read lines with readers that observe, in one or more blocks."""
     reader = Lines(HARNESSES, Tools())
     for first in range(0, len(lines), -(-len(lines) // blocks)):
-        reader.block(as_bytes(lines[first : first + -(-len(lines) // blocks)]))
+        of_block = lines[first : first + -(-len(lines) // blocks)]
+        reader.block(as_bytes(of_block).splitlines())
     return reader.events()[harness]
 
 
@@ -157,7 +158,7 @@ class TestLines:
     def test_count_as_much_as_where_nothing_is_observed(self) -> None:
         lines = [response(n, f"msg_{n % 3}", output=n) for n in range(9)]
         plain = Lines(HARNESSES)
-        plain.block(as_bytes(lines))
+        plain.block(as_bytes(lines).splitlines())
         mine = without_span(seen(*lines), Response)
         other = without_span(plain.events()["claude"], Response)
         # Where lines are observed, a response is in its last line.
