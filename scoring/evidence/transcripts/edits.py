@@ -27,10 +27,10 @@ AddedLines: TypeAlias = Mapping[str, Hashes]
 _SHORTEST_WORD = 4
 _WORD = re.compile(rf"[^\W_]{{{_SHORTEST_WORD},}}")
 _WITHOUT_MARKS = bytes(
-    byte if chr(byte).isascii() and chr(byte).isalnum() else ord(" ")
+    ord(" ") if chr(byte).isascii() and not chr(byte).isalnum() else byte
     for byte in range(256)
 )
-"""Makes each byte but ASCII letters and digits a blank."""
+"""Makes each byte of ASCII but letters and digits a blank."""
 
 _MOST_WORDS = 64
 """How many words of a text are kept: those with the least hashes, so that two texts keep the same
@@ -132,10 +132,13 @@ def apply_change(lines: Counter[int], change: Iterable[int]) -> Hashes:
     """
     absent = []
     for line in change:
+        count = lines.get(abs(line), 0)
         if line > 0:
-            lines[line] = lines.get(line, 0) + 1
-        elif lines.get(-line):
-            lines[-line] -= 1
+            lines[line] = count + 1
+        elif count > 1:
+            lines[-line] = count - 1
+        elif count:
+            del lines[-line]
         else:
             absent.append(line)
     return tuple(absent)
@@ -162,17 +165,24 @@ def _surplus(lines: Counter[int], others: Counter[int], sign: int) -> list[int]:
 
 def _hashes_of(text: str) -> list[int]:
     """Return the hashes of the significant lines of a text, and of some of its words."""
-    hashes = line_hashes(text.encode("utf-8", "replace").split(b"\n"))
     words = sorted(word_hashes(text))
-    return [*filter(None, hashes), *words[:_MOST_WORDS]]
+    return [*_hashes_of_lines(text), *words[:_MOST_WORDS]]
+
+
+def _hashes_of_lines(text: str) -> Iterable[int]:
+    """Return the hashes of the significant lines of a text."""
+    return filter(None, line_hashes(text.encode("utf-8", "replace").split(b"\n")))
 
 
 def word_hashes(text: str) -> set[int]:
     """Return the hashes of the words in a text that have at least four letters or digits."""
+    # to split takes a fifth of the time
+    words = set(text.encode("utf-8", "replace").translate(_WITHOUT_MARKS).split())
     if not text.isascii():
-        words = {word.encode("utf-8", "replace") for word in _WORD.findall(text)}
-    else:  # to split takes a fifth of the time
-        words = set(text.encode().translate(_WITHOUT_MARKS).split())
+        with_other_letters = {word for word in words if not word.isascii()}
+        words -= with_other_letters
+        for word in _WORD.findall(b" ".join(with_other_letters).decode()):
+            words.add(word.encode())
     return {WORD_HASH + crc32(word) for word in words if len(word) >= _SHORTEST_WORD}
 
 
@@ -211,6 +221,11 @@ def lines_patched(patch: str) -> Mapping[str, Hashes]:
 
 def lines_of_diff(diff: Iterable[str]) -> Hashes:
     """Return what a diff changes, of which each added or removed line begins with its sign."""
+    return lines_added(*_sides_of(diff))
+
+
+def _sides_of(diff: Iterable[str]) -> tuple[str, str]:
+    """Return the text that a diff adds, and the text that it removes."""
     added: list[str] = []
     removed: list[str] = []
     for line in diff:
@@ -218,7 +233,7 @@ def lines_of_diff(diff: Iterable[str]) -> Hashes:
             added.append(line[1:])
         elif line.startswith("-"):
             removed.append(line[1:])
-    return lines_added("\n".join(added), "\n".join(removed))
+    return "\n".join(added), "\n".join(removed)
 
 
 def hunks_of(diff: str) -> list[str]:
@@ -317,13 +332,15 @@ class PathTexts:
         The texts that a call replaces may be parts of lines. Where they are not, or the diff has no
         significant line, the change is returned as it is.
         """
-        hashes = lines_of_diff(diff)
-        lines = sorted(line for line in hashes if not is_word(line))
+        new, old = _sides_of(diff)
+        new_lines = Counter(_hashes_of_lines(new))
+        lines = sorted(_difference(Counter(_hashes_of_lines(old)), new_lines))
         if not lines or lines == sorted(
             line for line in change.hashes if not is_word(line)
         ):
-            return change
+            return change  # as most: no word is looked for
 
+        hashes = lines_added(new, old)
         self.take_back([change])
         absent = apply_change(self._lines[change.path], hashes)
         return change._replace(hashes=hashes, absent=absent)
