@@ -132,7 +132,7 @@ class CodexReader(CodexCalls):
             if payload.info is not None:
                 self._take_token_count(msgspec.convert(payload.info, CodexInfo))
         elif kind in RESULTS:
-            self.take_result(payload, RESULTS[kind](payload))
+            self.take_result(payload)
         elif kind == "exec_command_end":
             printed = only_text(payload.aggregated_output)
             self.end_process(payload.call_id, payload.exit_code, printed)

@@ -14,6 +14,8 @@ from scoring.evidence.commands.objective_flags import command_flags
 
 from .codex_lines import (
     OF_PROGRAM,
+    RESULTS,
+    CodexOutput,
     CodexPayload,
     only_text,
     output_of,
@@ -148,21 +150,19 @@ class CodexCalls(EventReader):
         if continued:
             self._continue(call, f"process {continued[1]}")
 
-    def take_result(self, payload: CodexPayload, failed: bool | None) -> None:
-        """Take the result of a call.
-
-        Args:
-            payload: the result.
-            failed: whether the result states that the call failed; None where it does not say.
-        """
+    def take_result(self, payload: CodexPayload) -> None:
+        """Take the result of a call."""
         call = payload.call_id
         starting_call = self._continued.get(call or "", call)
         if was_refused(payload):
             self.note_refusal(call)
             return
 
+        output = output_of(payload)
+        states_failure = RESULTS[payload.type]
+        failed = states_failure(payload) if states_failure else output.failed
         if call in self._programs or starting_call in self._programs:
-            self._take_program_result(payload, starting_call, failed)
+            self._take_program_result(payload.call_id, output, starting_call, failed)
             return
 
         if failed is not None:
@@ -173,7 +173,6 @@ class CodexCalls(EventReader):
 
         if starting_call != call:
             self.note_end(call, failed, "")
-        output = output_of(payload)
         running = _what_runs(output.header) if failed is None else ""
         if running:
             self._goes_on(running, starting_call, output.printed)
@@ -182,25 +181,29 @@ class CodexCalls(EventReader):
             self.note_end(starting_call, failed, earlier_output + output.printed)
 
     def _take_program_result(
-        self, payload: CodexPayload, call: str | None, failed: bool | None
+        self,
+        own_call: str | None,
+        answer: CodexOutput,
+        call: str | None,
+        failed: bool | None,
     ) -> None:
         """Take what a program printed. A program succeeds whatever its commands do.
 
         Args:
-            payload: the result of its call, or of a call that asked for more output.
+            own_call: the call of the result, which may be one that asked for more output.
+            answer: the output of the result.
             call: the call that started the program.
             failed: whether the program failed; None where it still runs.
         """
-        answer = output_of(payload)
         output = _program_output(answer.printed)
         running = _what_runs(answer.header) if failed is None else ""
         if output.process and not output.exit_codes and not failed:
             running = running or f"process {output.process}"
 
-        if payload.call_id != call:
-            self.note_end(payload.call_id, failed, "")
-            if payload.call_id in self._programs:
-                self.count_result(payload.call_id, failed=failed is True)
+        if own_call != call:
+            self.note_end(own_call, failed, "")
+            if own_call in self._programs:
+                self.count_result(own_call, failed=failed is True)
         if running:
             self._goes_on(running, call, f"{output.printed}\n")
             return

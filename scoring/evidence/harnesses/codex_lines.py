@@ -129,10 +129,17 @@ def only_text(value: object) -> str:
 
 
 class CodexOutput(NamedTuple):
-    """The output of a call: its header, or "" without one, and what the command printed."""
+    """The output of a call.
+
+    Attributes:
+        header: its header; "" without one.
+        printed: what the command printed.
+        failed: whether the output says that the call failed; None where it does not say.
+    """
 
     header: str
     printed: str
+    failed: bool | None = None
 
 
 def was_refused(payload: CodexPayload) -> bool:
@@ -141,39 +148,34 @@ def was_refused(payload: CodexPayload) -> bool:
 
 
 def output_of(payload: CodexPayload) -> CodexOutput:
-    """Return the output of a call, from a result that is JSON, has a header, or is plain text."""
-    text = text_in(payload.output)
-    if text.startswith("{"):
-        printed = member(json_in(text), "output")
-        if isinstance(printed, str):
-            return CodexOutput("", printed)
+    """Return the output of a call, from a result that is JSON, has a header, or is plain text.
 
-    if text.startswith(_HEADER):
-        if text.endswith(_END_OF_HEADER.rstrip()):
-            text += "\n"
-        head = f"\n{text[:_HEADER_LIMIT]}"
-        header, end_of_header, printed = head.partition(_END_OF_HEADER)
-        if end_of_header:
-            return CodexOutput(header, printed + text[_HEADER_LIMIT:])
-    return CodexOutput("", text)
-
-
-def _output_failed(payload: CodexPayload) -> bool | None:
-    """Return whether an output says that its call failed, or None where it does not say.
-
-    An output says so in one of three ways:
+    It says whether the call failed in one of three ways:
     - it begins as that of a call that could not be run;
     - it is a JSON object with an exit code;
     - its header, before ``Output:``, has a status.
     """
     text = text_in(payload.output)
-    if text.startswith(_NOT_RUN):
-        return True
     if text.startswith("{"):
-        return failure_in(json_in(text), "metadata.exit_code")
+        answer = json_in(text)
+        printed = member(answer, "output")
+        failed = failure_in(answer, "metadata.exit_code")
+        return CodexOutput("", printed if isinstance(printed, str) else text, failed)
     if not text.startswith(_HEADER):
-        return None
+        return CodexOutput("", text, True if text.startswith(_NOT_RUN) else None)
 
+    failed = _header_states_failure(text)
+    if text.endswith(_END_OF_HEADER.rstrip()):
+        text += "\n"
+    head = f"\n{text[:_HEADER_LIMIT]}"
+    header, end_of_header, printed = head.partition(_END_OF_HEADER)
+    if end_of_header:
+        return CodexOutput(header, printed + text[_HEADER_LIMIT:], failed)
+    return CodexOutput("", text, failed)
+
+
+def _header_states_failure(text: str) -> bool | None:
+    """Return whether the header of an output says that its call failed, or None without that."""
     header, *after_header = _OUTPUT.split(text[:_HEADER_LIMIT], 1)
     statuses = _STATUS.findall(header)
     if not after_header or not statuses:
@@ -207,14 +209,14 @@ def _search_failed(payload: CodexPayload) -> bool | None:
     return {"completed": False, "failed": True}.get(only_text(payload.status))
 
 
-RESULTS: dict[str | None, Callable[[CodexPayload], bool | None]] = {
-    "function_call_output": _output_failed,
-    "custom_tool_call_output": _output_failed,
+RESULTS: dict[str | None, Callable[[CodexPayload], bool | None] | None] = {
+    "function_call_output": None,
+    "custom_tool_call_output": None,
     "tool_search_output": _search_failed,
     "patch_apply_end": _patch_failed,
     "mcp_tool_call_end": _mcp_call_failed,
 }
 """The kinds of payloads that are results. Each function returns whether the call of one failed.
 
-None: the payload does not state it.
+It returns None where the payload does not state it. None in place of a function: the output says.
 """
