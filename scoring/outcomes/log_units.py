@@ -13,7 +13,7 @@ from scoring.evidence.attribution.session_trees import (
     AllWork,
     SessionPart,
 )
-from scoring.evidence.attribution.written import SAME_PATCH, least_share
+from scoring.evidence.attribution.written import SAME_PATCH, commits_with
 from scoring.evidence.facts import Evidence
 from scoring.evidence.git.authorship import AttributedHistory
 from scoring.evidence.git.checkpoints import Checkpoint
@@ -321,10 +321,8 @@ def _settle_rests(
     added = git.lines_added(chain.from_iterable(candidates.values()))
     for name, written in rests.items():
         least = SAME_PATCH * sum(map(len, written.values()))
-        for sha in candidates[name]:
-            lines = added.get(sha, {})
-            share = least_share(lines, [written]) or 0.0
-            if share * sum(lines.values()) >= least:
+        for sha, share in commits_with(written, candidates[name], added):
+            if share * sum(added[sha].values()) >= least:
                 units[sha].take(units.pop(name))
                 break
 

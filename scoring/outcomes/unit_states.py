@@ -10,8 +10,8 @@ from scoring.evidence.attribution.written import (
     Rewritten,
     Written,
     are_rewritten,
+    commits_with,
     held_lines,
-    least_share,
 )
 from scoring.evidence.git.agents import Identity
 from scoring.evidence.git.authorship import AttributedHistory
@@ -187,18 +187,18 @@ def name_commits_of_rests(
     taken = {unit.commit: unit for unit in units if unit.commit}
     for rest in rests:
         most = 0.0
-        for sha in candidates[rest.unit]:
-            lines = added.get(sha, {})
-            share = least_share(lines, [rest.written]) or 0.0
-            brought = share * sum(lines.values())
-            is_half = brought * 2 >= min(rest.written_here, sum(lines.values()))
-            if brought and is_half and sha not in taken:
+        for sha, share in commits_with(rest.written, candidates[rest.unit], added):
+            size = sum(added[sha].values())
+            brought = share * size
+            is_half = brought * 2 >= min(rest.written_here, size)
+            if is_half and sha not in taken:
                 rest.brought_in[sha] = share
             if brought > most and brought * 2 >= rest.written_here:
                 most = brought
                 rest.commit = sha
-            if sha not in added and not git.graph.is_merge(sha):
-                rest.may_be_there = True
+        unread = set(candidates[rest.unit]) - added.keys()
+        if not all(map(git.graph.is_merge, unread)):
+            rest.may_be_there = True
         owner = taken.get(rest.commit or "")
         if owner:
             rest.commit = None

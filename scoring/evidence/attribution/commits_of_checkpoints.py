@@ -24,7 +24,7 @@ from .written import (
     LEAST_LINES,
     SAME_PATCH,
     WrittenLines,
-    least_share,
+    commits_with,
     lines_left_by_file,
 )
 
@@ -199,9 +199,8 @@ def _commit_with(
     """
     total = sum(map(len, written.values()))
     parts: dict[str, float] = {}
-    for sha, lines in added.items():
-        share = least_share(lines, [written]) or 0.0
-        count = share * sum(lines.values())
+    for sha, share in commits_with(written, added, added):
+        count = share * sum(added[sha].values())
         if count >= SAME_PATCH * total:
             return sha
         if share >= SAME_PATCH:

@@ -9,10 +9,12 @@ from collections.abc import (
     Collection,
     Container,
     Iterable,
+    Iterator,
     Mapping,
     Sequence,
 )
 from dataclasses import dataclass, field
+from itertools import chain
 from operator import attrgetter
 from typing import NamedTuple, TypeAlias
 
@@ -152,6 +154,27 @@ def least_share(
         if name in lines_of:
             written_count += min(count, lines_of[name][line])
     return written_count / sum(added.values()) if written_count else None
+
+
+def commits_with(
+    written: WrittenLines,
+    shas: Iterable[str],
+    added: Mapping[str, Mapping[FileLine, int]],
+) -> Iterator[tuple[str, float]]:
+    """Yield the commits that add some of the lines that were written, each with its least share.
+
+    Args:
+        written: the lines.
+        shas: the commits, in the order in which they are looked at.
+        added: how often each commit adds each significant line, by SHA.
+    """
+    hashes = set(chain.from_iterable(written.values()))
+    for sha in shas:
+        lines = added.get(sha, {})
+        if any(line in hashes for _, line in lines):  # as in few of them
+            share = least_share(lines, [written])
+            if share:
+                yield sha, share
 
 
 def _by_composed(names: Iterable[str]) -> Mapping[str, str]:
