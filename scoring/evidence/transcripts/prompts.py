@@ -168,9 +168,10 @@ def _own_words(text: str) -> tuple[str, bool]:
 
 def _is_foreign(text: str) -> bool:
     """Return whether a text is in another language than English, by its letters or small words."""
-    letters = _LETTER.findall(text)
-    if sum(letter > _LAST_LATIN for letter in letters) * 4 > len(letters):
-        return True
+    if not text.isascii():
+        letters = _LETTER.findall(text)
+        if sum(letter > _LAST_LATIN for letter in letters) * 4 > len(letters):
+            return True
 
     forms = _forms()
     foreign_words = len(forms["other"].findall(text))

@@ -202,11 +202,11 @@ class Tally:
             session: the id of the session.
             lines: the place of each line, and when it was written, in nanoseconds since 1970.
         """
-        for place, time in lines:
+        for place, times in lists_by_key(lines).items():
             sums = self._sums[place]
             sums.files.add((file, session))
-            sums.began = min(sums.began, time)
-            sums.ended = max(sums.ended, time)
+            sums.began = min(sums.began, *times)
+            sums.ended = max(sums.ended, *times)
 
     def count_turn(
         self, place: int, response: Response, model: str = "", quarter: int = -1
