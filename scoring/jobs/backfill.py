@@ -378,14 +378,12 @@ def _cause_of_change(
         return None if comparison.stamp.same_inputs(old_stamp) else "inputs changed"
 
     # The store does not tell, but the provenance in the log may.
+    if comparison.only_git_changed:
+        return None
     provenance = comparison.files.provenance
     if comparison.old_provenance and provenance:
-        if comparison.only_git_changed:
-            return None
-        changed = changed_between(comparison.old_provenance, provenance)
-        return (
-            f"evidence changed ({'; '.join(changed)})" if changed else "inputs changed"
-        )
+        changed = "; ".join(changed_between(comparison.old_provenance, provenance))
+        return f"evidence changed ({changed})" if changed else "inputs changed"
     return _UNKNOWN_CHANGE
 
 
