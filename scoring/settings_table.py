@@ -12,6 +12,9 @@ from .text import shown
 SIZE_LIMIT = 128 << 10
 """The largest file of settings, in bytes: people write them, and a few KiB are long."""
 
+MOST_ITEMS = 500
+"""How many items a list may have by default: each command or file is compared with each."""
+
 _MOST_DOTS = 1000
 """How many dots a line of TOML may have, since the time of a dotted key grows with their square."""
 
@@ -64,10 +67,12 @@ class ListOf(NamedTuple):
     Attributes:
         name: the kind in words, as errors say it: "a list of texts".
         item: the kind of each value.
+        most: how many values it may have.
     """
 
     name: str
     item: Kind
+    most: int = MOST_ITEMS
 
 
 Kinds: TypeAlias = Mapping[str, Union[Kind, ListOf, "Kinds"]]
@@ -167,7 +172,8 @@ def _checked_value(
         name: the full name of the setting, for errors.
 
     Raises:
-        SettingsError: the value, or an item of the list, is not of its kind.
+        SettingsError: the value, or an item of the list, is not of its kind, or the list has too
+            many items.
     """
     if isinstance(kind, Kind):
         if kind.fits(value):
@@ -175,6 +181,8 @@ def _checked_value(
     elif isinstance(value, str):
         return (_checked_value(value, kind.item, where, f"{name}[0]"),)
     elif isinstance(value, list):
+        if len(value) > kind.most:
+            raise SettingsError(f"{where}: {name} has more than {kind.most} items")
         return tuple(
             _checked_value(item, kind.item, where, f"{name}[{index}]")
             for index, item in enumerate(value)

@@ -33,6 +33,12 @@ HOOK_COMMAND = "close-task"
 _OBJECTS_BETWEEN_COLLECTIONS = 400_000
 """Commands make many objects, few of them in cycles, so Python looks for cycles rarely."""
 
+SECONDS_WITHOUT_WORD = 10
+"""After more seconds of processor time one line says so, where no other line did."""
+
+_MAY_TAKE_LONG = {"backfill", "demo", "dr", "fleet", "meeting", "watch"}
+"""Commands that take as long as there are logs, or as a command of the caller takes."""
+
 _LINE_BREAK = re.compile(r"\s*\n\s*")
 
 
@@ -78,6 +84,8 @@ def _run(arguments: Sequence[str], report: Warn) -> int:
     WARNINGS.quiet = False
     WARNINGS.verbose = False
     WARNINGS.holds = True
+    WARNINGS.says_long = False
+    begun = _processor_seconds()
 
     try:
         status = cli.main(arguments, prog_name=PROGRAM, standalone_mode=False)
@@ -89,9 +97,21 @@ def _run(arguments: Sequence[str], report: Warn) -> int:
     except (Exception, SystemExit, KeyboardInterrupt) as e:
         return _status_of_error(e, report)
     finally:
+        seconds = _processor_seconds() - begun
+        is_said = WARNINGS.says_long or not _MAY_TAKE_LONG.isdisjoint(arguments)
+        if seconds > SECONDS_WITHOUT_WORD and not is_said:
+            warn(
+                f"this took {seconds:.0f} seconds of processor time; very many commits, sessions"
+                " or lines of these can be why"
+            )
         WARNINGS.hold_no_longer()
 
     return status if isinstance(status, int) else EXIT_OK
+
+
+def _processor_seconds() -> float:
+    """Return the processor time of this process and of those that it started and that ended."""
+    return sum(os.times()[:4])
 
 
 def _status_of_error(error: BaseException, report: Warn) -> int:

@@ -13,7 +13,7 @@ from typing import IO, TYPE_CHECKING, Any, TextIO
 
 import msgspec
 
-from scoring.errors import WriteError
+from scoring.errors import TakesLong, WriteError
 from scoring.text import as_utf8, iterations_named, json_escaped, show_hidden, visible
 
 if TYPE_CHECKING:
@@ -259,16 +259,19 @@ class Warnings:
         quiet: whether no warning is printed.
         verbose: whether each warning is printed as it comes, by itself.
         holds: whether warnings wait until :meth:`say` is called.
+        says_long: whether a warning was taken that something takes long.
     """
 
     def __init__(self) -> None:
         self.quiet = False
         self.verbose = False
         self.holds = False
+        self.says_long = False
         self._waiting: dict[str, list[str]] = {}
 
     def take(self, text: str) -> None:
         """Take a warning, and print it now or later."""
+        self.says_long = self.says_long or isinstance(text, TakesLong)
         if self.quiet:
             return
         if self.holds and not self.verbose:

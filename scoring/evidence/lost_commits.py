@@ -1,6 +1,6 @@
 """What became of the commits of sessions that git does not have, or has on no branch any more."""
 
-from bisect import bisect_left
+from bisect import bisect_left, bisect_right
 from collections import Counter, defaultdict
 from collections.abc import Collection, Mapping, Sequence
 from itertools import pairwise
@@ -259,12 +259,14 @@ def add_lost_commits(agents: AgentCommits) -> None:
     for amendment, former in _amendments(agents).items():
         amended_to[former.sha] = amendment.sha
 
+    sessions = {id(session): session for session, _ in agents.lost}
+    work_of = {name: _work_of(session) for name, session in sessions.items()}
     last_of_subject: dict[tuple[str, int], SessionCommit] = {}
     newest_first = sorted(
         agents.lost, key=lambda commit: commit.made.time, reverse=True
     )
     for session, lost in newest_first:
-        if lost.sha in agents.same or not _edited_before(session, lost):
+        if lost.sha in agents.same or not work_of[id(session)].edited_before(lost):
             continue
 
         session_id = id_of_session(session)
@@ -283,17 +285,34 @@ def add_lost_commits(agents: AgentCommits) -> None:
         note_time(agents.times, lost.sha, session_id, lost.time)
 
 
-def _edited_before(session: Session, made: SessionCommit) -> bool:
-    """Return whether a session edited a file here between the commit before and this one.
+class _Work(NamedTuple):
+    """When a session worked, each in ascending order.
 
-    The time of the commit before does not count, that of this one does.
+    Attributes:
+        commits: the times of its commits.
+        edits: the times of its edits of files that are here.
     """
-    times = [commit.time for commit in session.made if commit.time < made.time]
-    commit_before = max(times, default=0)
+
+    commits: Sequence[int]
+    edits: Sequence[int]
+
+    def edited_before(self, made: SessionCommit) -> bool:
+        """Return whether it edited a file between the commit before and this one.
+
+        The time of the commit before does not count, that of this one does.
+        """
+        index = bisect_left(self.commits, made.time)
+        commit_before = self.commits[index - 1] if index else 0
+        count = bisect_right(self.edits, made.time)
+        return count > bisect_right(self.edits, commit_before)
+
+
+def _work_of(session: Session) -> _Work:
+    """Return when a session made commits, and when it edited files here."""
+    edits = []
     for file in session.files:
         for index, edit in file.edits(session.id):
-            is_between = commit_before < file.times[index] <= made.time
             written = file.written_file(edit)
-            if is_between and file.here[index] and written.is_inside(lambda _: False):
-                return True
-    return False
+            if file.here[index] and written.is_inside(lambda _: False):
+                edits.append(file.times[index])
+    return _Work(sorted(made.time for made in session.made), sorted(edits))

@@ -25,7 +25,14 @@ from helpers.commands import (
 from helpers.projects import CODEX_SESSION, LOG, READING
 
 from scoring.cli import main
-from scoring.cli.output import progress, put_item, write_json, write_json_around
+from scoring.cli.group import cli
+from scoring.cli.output import (
+    progress,
+    put_item,
+    warn,
+    write_json,
+    write_json_around,
+)
 from scoring.errors import TakesLong
 from scoring.text import as_utf8, iterations_named, spans
 
@@ -370,6 +377,32 @@ class TestEmptyLog:
         assert da_score("records", *where).json == []
         assert da_score("signals", *where).json == []
         assert da_score("integrity", "--json", *where).json == {"pairs": []}
+
+
+@pytest.mark.parametrize(
+    ("limit", "command", "warning", "is_said"),
+    [
+        pytest.param(-1, "run", "other", True, id="where nothing else says so"),
+        pytest.param(-1, "run", TakesLong("git"), False, id="not where git does"),
+        pytest.param(-1, "fleet", "other", False, id="not of many logs"),
+        pytest.param(600, "run", "other", False, id="not of a quick one"),
+    ],
+)
+def test_a_long_command_says_so_once(
+    limit: int,
+    command: str,
+    warning: str,
+    is_said: bool,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.setattr("scoring.cli.SECONDS_WITHOUT_WORD", limit)
+    monkeypatch.setattr(cli, "main", lambda *_, **__: warn(warning))
+    for _ in range(2):
+        assert main([command]) == 0
+        said = capsys.readouterr().err
+        assert str(warning) in said
+        assert ("seconds of processor time" in said) == is_said
 
 
 class TestWrittenJson:

@@ -4,6 +4,7 @@ import contextlib
 import gc
 import gzip
 import importlib
+import io
 import multiprocessing
 import re
 import resource
@@ -28,6 +29,7 @@ from helpers.packs import write_bundle
 from helpers.repos import Repo
 
 from scoring import store
+from scoring.cli import main
 from scoring.errors import DaScoreError, silent
 from scoring.evidence.entry_files import HookOutcome
 from scoring.evidence.git import (
@@ -69,9 +71,10 @@ from scoring.jobs.write_beside import record_hook_outcome
 from scoring.log.load import load_entry, load_iteration_log
 from scoring.log.model import IterationRecord
 from scoring.log.parse import parse_iteration_record
+from scoring.log.setting_rows import SETTINGS
 from scoring.meters.meeting.autopilot import ask_command
 from scoring.meters.plaindata import read_standard_input
-from scoring.settings_table import read_toml
+from scoring.settings_table import checked_table, read_toml
 from scoring.sidecars.read_scores import parse_iteration_score
 from scoring.signals.scope import scope_value
 from scoring.views.gates import drops
@@ -355,6 +358,22 @@ def _(_: Here) -> str:
 @reaches("scoring.settings_table.SIZE_LIMIT")
 def _(_: Here) -> str:
     return refusal(lambda: read_toml("a = [" + "1," * 1_000_000))
+
+
+@reaches("scoring.settings_table.MOST_ITEMS")
+def _(_: Here) -> str:
+    commands = {"test-commands": ["pytest"] * 501}
+    kinds = {"test-commands": SETTINGS["test-commands"].kind}
+    return refusal(lambda: checked_table(commands, kinds, "file"))
+
+
+@reaches("scoring.cli.SECONDS_WITHOUT_WORD")
+def _(here: Here) -> str:
+    here.patch.setattr("scoring.cli.SECONDS_WITHOUT_WORD", -1)
+    said = io.StringIO()
+    with contextlib.redirect_stderr(said):
+        main(["rubric", "list"])
+    return said.getvalue()
 
 
 @reaches("scoring.settings_table._MOST_DOTS")

@@ -50,11 +50,19 @@ from scoring.evidence.git.walk import Commit
 from scoring.evidence.harnesses.lines import Lines, read_parts
 from scoring.evidence.harnesses.readers import HARNESSES
 from scoring.evidence.labels import labels_in
+from scoring.evidence.lost_commits import add_lost_commits
 from scoring.evidence.reference.exact_lines import read_exactly
 from scoring.evidence.scopes import path_scope
-from scoring.evidence.transcripts.events import Call, LinesWritten, WorkCall
+from scoring.evidence.session_commits import AgentCommits
+from scoring.evidence.transcripts.events import Call, Edit, LinesWritten, WorkCall
 from scoring.evidence.transcripts.facts import NS, timestamp_ns
-from scoring.evidence.transcripts.streams import File, Session, sessions_of
+from scoring.evidence.transcripts.streams import (
+    File,
+    MadeCommit,
+    Session,
+    SessionCommit,
+    sessions_of,
+)
 from scoring.evidence.transcripts.transcript_events import (
     LineSpan,
     TranscriptEvents,
@@ -535,6 +543,32 @@ def commit_after_each_edit(path: str, count: int) -> None:
 def test_time_grows_with_the_commits_after_edits(path: str) -> None:
     def work(text: str) -> None:
         commit_after_each_edit(path, len(text) // 64)
+
+    assert not over_linear(work, lambda size: "x" * size)
+
+
+def lose_commit_after_each_edit(count: int) -> None:
+    """Add the commits of one session, none of which git has, each after an edit."""
+    began = 1_700_000_000
+    events = events_of_one_session(2 * count)
+    events.texts = ["src/made.py"]
+    events.put(Edit, [Edit(0, 2 * number, path=0) for number in range(count)])
+
+    session = session_of(events)
+    agents = AgentCommits({}, {}, {}, (), ())
+    for number in range(count):
+        line = 2 * number + 1
+        time = (began + 5 * line) * NS
+        made = SessionCommit(time, line, f"{number:07x}", number + 1, time)
+        session.made.append(made)
+        agents.lost.append(MadeCommit(session, made))
+    add_lost_commits(agents)
+    assert len(agents.known_from) == count
+
+
+def test_time_grows_with_the_lost_commits_of_a_session() -> None:
+    def work(text: str) -> None:
+        lose_commit_after_each_edit(len(text) // 64)
 
     assert not over_linear(work, lambda size: "x" * size)
 

@@ -168,7 +168,7 @@ def _count_of(things: str) -> Kind:
 
 
 _ROUNDS = _count_of("rounds")
-_PHRASES = ListOf("a list of words", filled_text("a word or phrase"))
+_PHRASES = ListOf("a list of words", filled_text("a word or phrase"), most=10_000)
 _LEVEL = Kind("L0 or L1", lambda value: value in ("L0", "L1"))
 _SHARE = Kind("a number from 0 to 1", _is_share)
 _ABOVE_ZERO = Kind(
