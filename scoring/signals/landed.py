@@ -232,7 +232,6 @@ def _particulars(landing: Landing) -> dict[str, str]:
     """Return what goes into the words about a landing, by the names in braces there."""
     commit = short(landing.commit or "")
     on_trunk, total = landing.lines or (0, 0)
-    kind = "removed lines" if landing.removed else "lines"
     request = f"#{landing.request}" if landing.request else ""
 
     tip = landing.tip or Tip("")
@@ -248,7 +247,7 @@ def _particulars(landing: Landing) -> dict[str, str]:
         "whole": request or short(landing.part_of or ""),
         "share": f"{on_trunk} of {total}",
         "total": str(total),
-        "lines": f"{on_trunk} of its {total} {kind}",
+        "lines": f"{on_trunk} of its {total} lines",
         "commit": commit,
         "merged": f", merged in {short(landing.merged_in)}"
         if landing.merged_in

@@ -237,7 +237,6 @@ class Landing(Frozen):
         lines: how many of the significant lines that the commit ``sha`` adds are in ``commit`` or
             ``part_of``, else in any trunk commit since ``sha`` was written; None where the lines
             were not looked for.
-        removed: whether ``lines`` counts the lines that ``sha`` removes, because it adds none.
         request: the number of the pull or merge request that brought ``commit`` or ``part_of``.
         part_of: the trunk commit that should have the work, but has too few of its lines.
         old_git: the version of git, where that was too old to try a merge.
@@ -256,7 +255,6 @@ class Landing(Frozen):
     tip: Tip | None = None
     unknown: Unknown | None = None
     lines: LineShare | None = None
-    removed: bool = False
     request: int | None = None
     part_of: str | None = None
     old_git: tuple[int, int] | None = None

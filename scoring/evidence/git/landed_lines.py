@@ -103,21 +103,6 @@ class AttributedLandings(Landings):
         )
 
     @cached_property
-    def _removed(self) -> TrunkLines:
-        """The lines removed by commits in question that add none, and by their candidates."""
-        in_question = []
-        trunk: dict[str, None] = {}
-        for pair in self._graph.pairs(self._asked):
-            added = self._lines.lines_wanted.get(pair)
-            if pair.base and added is not None and not added:
-                in_question.append(pair)
-                for candidate in self._candidates(pair.commit):
-                    trunk[candidate.commit] = None
-
-        of_trunk = [pair for pair in self._graph.pairs(trunk) if pair.base]
-        return TrunkLines(self._history, in_question, of_trunk, removed=True)
-
-    @cached_property
     def _tips(self) -> dict[CommitPair, Tip]:
         """The tips that contain a commit in question, each by its pair with the merge base.
 
@@ -283,7 +268,7 @@ class AttributedLandings(Landings):
                 sha, unknown=Unknown.LARGE if was_read else Unknown.OBJECTS
             )
 
-        came_with_later = self._came_with_later(sha, before, counted)
+        came_with_later = self._came_with_later(before, counted)
         if came_with_later and before.commit:
             return replace(before, lines=counted.share(before.commit))
 
@@ -291,11 +276,6 @@ class AttributedLandings(Landings):
         landed = self._in_one(sha, counted, candidates)
         if landed is not None:
             return landed
-        if not counted.lines:
-            removed = self._removed.count(pair, counting)
-            landed = removed and self._in_one(sha, removed, candidates)
-            if landed:
-                return replace(landed, removed=True)
 
         if can_be_merged or came_with_later:
             return before
@@ -303,17 +283,10 @@ class AttributedLandings(Landings):
             candidates.append(_Candidate(LATER_ANCESTOR, before.commit, is_sure=True))
         return self._not_found(sha, counted, candidates, before)
 
-    def _came_with_later(
-        self, sha: str, before: Landing, counted: CountedLines
-    ) -> bool:
-        """Return whether half of the lines are on the trunk where a later commit landed.
-
-        If it adds no lines, the trunk has to have changed its files before.
-        """
+    def _came_with_later(self, before: Landing, counted: CountedLines) -> bool:
+        """Return whether half of the lines are on the trunk where a later commit landed."""
         if before.found_by != LATER_ANCESTOR:
             return False
-        if not counted.lines:
-            return self._changed_before(sha, before.commit)
         share = counted.by_commit[before.commit] if before.commit else counted.present
         return share * 2 >= counted.lines > 0
 
@@ -328,11 +301,9 @@ class AttributedLandings(Landings):
             return None
 
         proposed = list(candidates)
-        # to remove the same is not yet the same work
-        if self._lines.lines_wanted[self._graph.pair(sha)]:
-            for commit in counted.commits_with_most():
-                if self._time(commit) <= self._end(sha):
-                    proposed.append(_Candidate(LINES, commit))
+        for commit in counted.commits_with_most():
+            if self._time(commit) <= self._end(sha):
+                proposed.append(_Candidate(LINES, commit))
 
         count = counted.by_commit
         good = [each for each in proposed if count[each.commit] * 2 >= counted.lines]

@@ -318,24 +318,6 @@ class Landings:
                 )
         return None
 
-    def _changed_before(self, sha: str, landed: str | None) -> bool:
-        """Return whether the trunk changed all files of a commit before a later commit landed.
-
-        Args:
-            sha: the commit.
-            landed: the trunk commit that brought the later commit. What it changes itself does not
-                count. Without one the answer is False.
-        """
-        bases = self._graph.merge_bases(sha)
-        parents = self._graph.parents.get(landed or "", ())
-        if not bases or not parents:
-            return False
-        on_trunk = CommitPair(parents[0], bases[0])
-        self._ask_changes([on_trunk])
-        paths = {change.path for change in self._changes.get(on_trunk, ())}
-        own_changes = self._changes[self._graph.pair(sha)]
-        return paths.issuperset(change.path for change in own_changes)
-
     def _not_contained(self, sha: str, trunk_commits: Iterable[str]) -> list[str]:
         """Return the trunk commits that a commit does not contain, in the order given."""
         return [

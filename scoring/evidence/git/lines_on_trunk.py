@@ -11,7 +11,7 @@ from scoring.text import composed
 from .changes import CommitPair
 from .facts import LineShare
 from .line_history import LineHistory
-from .patches import FileLine, lines_changed
+from .patches import FileLine, lines_added_by
 
 MOST_READ = 20_000  # trunk commits, the newest ones, that are searched for lines
 MOST_LINES = 1_000_000  # different lines that are searched for
@@ -21,8 +21,6 @@ _MOST_FILES_OF_LINE = 20  # a line in more files does not tell where its file wa
 
 class CountedLines(NamedTuple):
     """How many lines that a commit adds are added by commits of the trunk too.
-
-    Where :class:`TrunkLines` compares lines that are removed, read "removes" for "adds".
 
     Attributes:
         lines: how many lines the commit adds.
@@ -69,8 +67,6 @@ class TrunkLines:
         history: LineHistory,
         wanted: Sequence[CommitPair],
         trunk: Sequence[CommitPair],
-        *,
-        removed: bool = False,
     ) -> None:
         """Read lines. A commit that git cannot compare, or a file that it lacks, is left out.
 
@@ -79,9 +75,7 @@ class TrunkLines:
             wanted: the pairs in question: commits with their parents, and whole branches, as tips
                 with their merge bases.
             trunk: the commits of the trunk, each with its parent.
-            removed: whether lines that are removed are compared, in place of those added.
         """
-        self._removed = removed
         self._files: dict[str, str] = {}  # by path, one path for all it was moved to
         self.lines_wanted: dict[CommitPair, Mapping[FileLine, int] | None] = {}
         self.is_whole = True
@@ -122,7 +116,7 @@ class TrunkLines:
                 for file in readable.patch:
                     if file.status == "R":
                         self._files[self._file(file.old_path)] = self._file(file.path)
-                yield pair, lines_changed(readable.patch, removed=self._removed)
+                yield pair, lines_added_by(readable.patch)
 
     def count(
         self, pair: CommitPair, counts: Callable[[str], bool]

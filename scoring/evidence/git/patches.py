@@ -179,19 +179,11 @@ def files_after(patch: Patch) -> dict[str, FilePatch]:
     return {file.path: file for file in patch if file.status != "D"}
 
 
-def lines_changed(patch: Patch, *, removed: bool = False) -> Counter[FileLine]:
-    """Count the significant lines that a patch adds, by path and key.
-
-    Args:
-        patch: the patch.
-        removed: whether to count those that it removes instead, by old path and key.
-    """
+def lines_added_by(patch: Patch) -> Counter[FileLine]:
+    """Count the significant lines that a patch adds, by path and key."""
     lines = Counter[FileLine]()
     for file in patch:
-        if removed:
-            lines.update(zip(repeat(file.old_path), file.removed(), strict=False))
-        else:
-            lines.update(zip(repeat(file.path), file.added(), strict=False))
+        lines.update(zip(repeat(file.path), file.added(), strict=False))
     return lines
 
 
