@@ -5,7 +5,9 @@ from pathlib import Path
 import click
 from msgspec.structs import replace
 
-from scoring.errors import InputError, OptionError
+from scoring.errors import DaScoreError, InputError, OptionError
+from scoring.evidence.git.remote_urls import same_remote
+from scoring.evidence.git.repository import GitRepository
 from scoring.examine import PreloadedEvidence
 from scoring.files import atomic_stream
 from scoring.log.selection import Selection
@@ -13,12 +15,11 @@ from scoring.log.settings import Settings
 from scoring.outcomes.cases import Case
 from scoring.outcomes.validity import validity
 from scoring.sidecars.meaning import keep_meaning
-from scoring.text import counted
+from scoring.text import as_utf8, counted
 from scoring.views.formats import require
 from scoring.views.look_at import look_at
 from scoring.views.report import is_report_or_missing, page_parts, report_lines
 from scoring.views.report.answers import fleet_work
-from scoring.views.report.commit_links import name_and_commit_pages
 from scoring.views.report.digest import Digest, digest
 from scoring.views.validity_pages import with_cases
 from scoring.views.work_rows import work_of, work_summary
@@ -135,7 +136,7 @@ def _digest_of_log(
     summary = digest(
         view.iter_log_dir, view.rubric, with_cases(examined, version, cases, marks)
     )
-    summary.project, summary.pages = name_and_commit_pages(view.repo_dir)
+    summary.project = _project_name(view.repo_dir)
 
     # Memory holds what only the validity needs, and then what only the work needs, no longer
     # than that.
@@ -148,6 +149,20 @@ def _digest_of_log(
         about = meaning_key(settings, version)
         keep_meaning(settings.store_dir, about, marks, summary.validity.verdict)
     return summary
+
+
+def _project_name(repo_dir: Path) -> str:
+    """Return the name of a repository: that of its remote ``origin``, else of its folder."""
+    try:
+        repository = GitRepository(repo_dir)
+        remotes = repository.remote_urls
+        folder = repository.top_level.name
+    except DaScoreError:
+        return repo_dir.absolute().name
+
+    origin = same_remote(remotes.get("origin", ""))
+    name = origin.rpartition("/")[2].removesuffix(".bundle")
+    return as_utf8(name or folder)
 
 
 @progress("Reading the fleet")

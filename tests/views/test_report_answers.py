@@ -8,11 +8,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from helpers import tables
 from helpers.commands import DaScore
 from helpers.repos import Repo
 
 from rubric import SignalContribution, default_rubric
+from scoring.cli.report import _project_name
 from scoring.evidence.transcripts.facts import Spent
 from scoring.outcomes.cases import Case
 from scoring.outcomes.spending import PaidWork, Spending, purchase
@@ -22,11 +22,6 @@ from scoring.views.amounts import CountedShare
 from scoring.views.comparisons import NO_DIFFERENCE, RANGES, comparisons, months, trend
 from scoring.views.report import page_parts
 from scoring.views.report.answers import nothing_known, pieces, signal_rows
-from scoring.views.report.commit_links import (
-    commit_page,
-    commit_pages,
-    name_and_commit_pages,
-)
 from scoring.views.report.digest import Digest
 from scoring.views.report.reported_iteration import ReportedIteration, TranscriptLines
 from scoring.views.validity_pages import CLEAR_NOTE
@@ -504,63 +499,20 @@ def test_what_a_log_has_nothing_of_is_one_sentence() -> None:
     ]
 
 
-class TestLinks:
-    @pytest.mark.parametrize(
-        ("url", "commit"),
-        [
-            *tables.cases("report", "remotes"),
-            pytest.param(
-                "https://github.com/" + "a/" * 9_000, "", id="an endless path"
-            ),
-        ],
-    )
-    def test_of_a_remote(self, url: str, commit: str) -> None:
-        assert commit_pages({"origin": url}) == commit
-
-    def test_of_a_remote_have_nothing_of_html(self) -> None:
-        found = commit_pages(
-            {"origin": 'git@github.com:o/r"><script>alert(1)</script>'}
-        )
-        assert not re.search(r"[\"<> ]", found)
-        assert not found or found.startswith("https://")
-
-    def test_only_the_name_of_a_commit_is_put_behind_it(self) -> None:
-        assert commit_page("https://github.com/o/r/commit/", SHA).endswith(SHA)
-        for odd in ("", "main", "abc", '0123456"><b>', "-" * 40):
-            assert commit_page("https://github.com/o/r/commit/", odd) == ""
-        assert commit_page("", SHA) == ""
-
-    def test_the_project_is_named_by_its_remote_or_its_folder(
-        self, tmp_path: Path
-    ) -> None:
-        assert name_and_commit_pages(tmp_path)[1] == ""
-        repo = Repo(tmp_path / "folder")
-        assert name_and_commit_pages(repo.path) == ("folder", "")
-        repo.config("remote.origin.url", "git@github.com:o/shortlink.git")
-        assert name_and_commit_pages(repo.path) == (
-            "shortlink",
-            "https://github.com/o/shortlink/commit/",
-        )
-        repo.config("remote.a.url", "https://github.com/o/a")  # origin comes first
-        assert name_and_commit_pages(repo.path) == (
-            "shortlink",
-            "https://github.com/o/shortlink/commit/",
-        )
+def test_the_project_is_named_by_its_remote_or_its_folder(tmp_path: Path) -> None:
+    assert _project_name(tmp_path) == tmp_path.name
+    repo = Repo(tmp_path / "folder")
+    assert _project_name(repo.path) == "folder"
+    repo.config("remote.origin.url", "git@github.com:o/shortlink.git")
+    assert _project_name(repo.path) == "shortlink"
 
 
 class TestPage:
-    def test_links_commits_and_escapes_what_they_are_called(self) -> None:
+    def test_names_commits_and_escapes_what_they_are_called(self) -> None:
         one = line(1, {"landed": 1.0}, commit=SHA)
-        shown = page(
-            made(one, project="<b>evil</b>", pages="https://github.com/o/r/commit/")
-        )
-        assert (
-            f'<a href="https://github.com/o/r/commit/{SHA}" '
-            f'rel="noopener noreferrer">0123456789ab</a>' in shown
-        )
+        shown = page(made(one, project="<b>evil</b>"))
         assert "<b>evil</b>" not in shown
         assert "&lt;b&gt;evil&lt;/b&gt;: what became of the agent" in shown
-        shown = page(made(one))
         assert "https://" not in re.sub(r"<script>.*?</script>", "", shown, flags=re.S)
         assert "<td>0123456789ab</td>" in shown
 
@@ -576,9 +528,7 @@ class TestPage:
             piece("lost", 1.0, "<b>x</b>", model="m"),
             piece("landed"),
         ]
-        shown = page(
-            made(one, project=evil, pages="https://github.com/o/r/commit/", work=work)
-        )
+        shown = page(made(one, project=evil, work=work))
         assert "Lost, reverted or taken back" in shown
         assert "<script>alert" not in shown
         assert "<b>x" not in shown
@@ -712,11 +662,4 @@ def test_of_three_thousand_iterations_is_below_5_mb() -> None:
         "model": SONNET,
     }
     work = [piece("landed", 1.0, iterations=[n], **known) for n in range(3_000)]
-    assert (
-        len(
-            page(
-                made(*lines, pages="https://github.com/o/r/commit/", work=work)
-            ).encode()
-        )
-        < 5_500_000
-    )
+    assert len(page(made(*lines, work=work)).encode()) < 5_500_000

@@ -59,7 +59,6 @@ from scoring.views.work_rows import (
 
 from . import answers
 from .answers import Piece
-from .commit_links import commit_page
 from .digest import Digest
 from .reported_iteration import DETAIL, ReportedIteration
 
@@ -160,7 +159,6 @@ def _contents(digest: Digest) -> PlainData:
         "label": band_text,
         "some": some_spans,
         "detail": lambda text: shortened(text, DETAIL),
-        "page_of": lambda sha: commit_page(digest.pages, sha),
     }
 
 
@@ -229,7 +227,7 @@ def page_data(digest: Digest, pieces: Sequence[Piece]) -> Iterator[str]:
     }
     yield ',"breakdowns":['
     for index, line in enumerate(digest.lines):
-        values = _iteration_values(line, digest, subjects)
+        values = _iteration_values(line, subjects)
         yield ("," if index else "") + _json(_packed(values, texts))
 
     yield '],"texts":['
@@ -278,13 +276,12 @@ def costs_by_day(work: WorkRows) -> list[CostSum]:
 
 
 def _iteration_values(
-    line: ReportedIteration, digest: Digest, subjects: Mapping[int, str]
+    line: ReportedIteration, subjects: Mapping[int, str]
 ) -> Sequence[Any]:
     """Return what a page shows of an iteration. ``report.js`` finds each value by its position.
 
     Args:
         line: the iteration.
-        digest: the log.
         subjects: the subjects of units, by the numbers of their iterations.
     """
     votes = []
@@ -308,7 +305,6 @@ def _iteration_values(
         line.claims,
         " · ".join(spending_lines(line.spending)),
         short(line.commit),
-        commit_page(digest.pages, line.commit),
         line.places,
         subjects.get(line.iteration, ""),
     )

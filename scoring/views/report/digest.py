@@ -86,7 +86,6 @@ class Digest:
         horizon_days: how many days after landing work is judged.
         is_fleet: whether the work is of many repositories, without iterations.
         project: what the repository is called.
-        pages: the address of commits' pages up to the SHA; "" without such pages.
     """
 
     log: str
@@ -101,7 +100,6 @@ class Digest:
     horizon_days: float = 0.0
     is_fleet: bool = False
     project: str = ""
-    pages: str = ""
 
     @property
     def rubrics(self) -> list[str]:

@@ -54,8 +54,8 @@
   let shown = -1;
   const show = (place) => {
     const [iteration, ...line] = data.breakdowns[place];
-    const [value, rows, claims, places] = [line[4], line[9], line[10], line[14]];
-    const [task, date, session, rubric, , band, origin, state, why, , , used, commit, page, , subject] = line.map(text);
+    const [value, rows, claims, places] = [line[4], line[9], line[10], line[13]];
+    const [task, date, session, rubric, , band, origin, state, why, , , used, commit, , subject] = line.map(text);
     shown = place;
     title.textContent = `Iteration ${iteration}${subject ? `: ${subject}` : ""}`;
     document.getElementById("b-before").disabled = place === 0;
@@ -66,7 +66,7 @@
       state === "current" ? state : `${state}: ${why}`];
     body.replaceChildren(make("p", facts.filter(Boolean).join(" · "), "dim"));
     if (used) body.append(make("p", used, "dim"));
-    if (commit) body.append(where("Commit ", [[commit, page]]));
+    if (commit) body.append(where("Commit ", [[commit]]));
     if (places.length) body.append(where("Lines ", places.map(([path, first, last]) => [`${text(path)}:${first}-${last}`, file(text(path), first)])));
     body.append(table(
       [["Signal"], ["Sub-score", "n"], ["Weight", "n"], ["Contribution", "n"], ["Detail", "why"]],
