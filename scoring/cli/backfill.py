@@ -2,7 +2,6 @@
 
 import itertools
 import os
-import sys
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from pathlib import Path
@@ -33,7 +32,7 @@ from .options import (
     shared_options,
     valued,
 )
-from .output import complain, is_terminal, reply, say, warn
+from .output import complain, reply, say, warn
 from .reading import (
     report_broken_entries,
     rubric_of,
@@ -126,10 +125,9 @@ def _backfill(
     options: PlainData,
     prints_progress: bool,
 ) -> list[LogReport]:
-    """Bring logs up to date, say how it goes, and return what was done, in the order of the logs.
+    """Bring logs up to date, and return what was done, in the order of the logs.
 
-    On standard error, a terminal gets a bar. Without a terminal, a line for each log is printed if
-    ``prints_progress`` is set.
+    A line for each log is printed if ``prints_progress`` is set.
     """
     plans = []
     failed = []
@@ -147,23 +145,10 @@ def _backfill(
             warn(f"{log.iter_log_dir}: {text}")
         plans.append(plan._replace(settings=settings, rubric=rubric))
 
-    finished: Iterable[LogReport] = itertools.chain(
-        failed, backfill_logs(plans, processes)
-    )
-    draws_bar = is_terminal(sys.stderr)
-    if draws_bar:
-        from rich.console import Console
-        from rich.progress import track
-
-        console = Console(stderr=True)
-        finished = track(
-            finished, "backfill", len(logs), console=console, transient=True
-        )
-
     reports = []
-    for report in finished:
+    for report in itertools.chain(failed, backfill_logs(plans, processes)):
         reports.append(report)
-        if prints_progress and not draws_bar:
+        if prints_progress:
             say(_line_of_log(report, plan.dry_run))
         _print_problems(report)
 

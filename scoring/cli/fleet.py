@@ -1,10 +1,7 @@
 """``da-score fleet``: many repositories on a cluster, and what is kept of them scored again."""
 
-import contextlib
 import os
-import sys
 import time
-from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -19,12 +16,12 @@ from scoring.views.table import Column, Line, Page, Table, pairs
 
 from .group import DefaultCommand, GroupWithDefault
 from .options import PATH, Whole, flag, shared_options, valued
-from .output import is_terminal, reply, say, show, warn, write, write_json
+from .output import reply, say, show, warn, write, write_json
 
 if TYPE_CHECKING:  # help needs none of them
     from scoring.fleet.coordinator import FleetEvent
     from scoring.fleet.dataset import DataSet, RepositoryState
-    from scoring.fleet.run import FleetReport, Say
+    from scoring.fleet.run import FleetReport
 
 _MOST_FAILURES_SHOWN = 50
 
@@ -74,13 +71,8 @@ def run(
     if rubric:
         config = config._replace(rubric=rubric)
 
-    print_event: Say = _print_line_event
-    with contextlib.ExitStack() as stack:
-        if options["json"]:
-            print_event = _print_json_event
-        elif is_terminal(sys.stderr):
-            print_event = stack.enter_context(_progress_bar())
-        report = run_fleet(config, print_event, force=force, **where)
+    print_event = _print_json_event if options["json"] else _print_line_event
+    report = run_fleet(config, print_event, force=force, **where)
     if not options["json"]:
         show(_report_page(report))
 
@@ -308,50 +300,3 @@ def _text_of(event: "FleetEvent", report: "FleetReport") -> str:
             times = counted(more["attempts"], "time")
             return f"{repository}: failed {times}: {printable(more['reason'])}"
     return ""
-
-
-@contextlib.contextmanager
-def _progress_bar() -> "Iterator[Say]":
-    """Draw a bar on standard error, and give the function that shows each event in it.
-
-    The bar says how many repositories are done, are running and failed, and how long it will take.
-    """
-    from rich import progress
-    from rich.console import Console
-
-    bar = progress.Progress(
-        progress.TextColumn("fleet"),
-        progress.BarColumn(),
-        progress.MofNCompleteColumn(),
-        progress.TextColumn(
-            "{task.fields[running]} running, {task.fields[failed]} failed, "
-            "{task.fields[rate]} a minute,"
-        ),
-        progress.TimeRemainingColumn(),
-        progress.TextColumn("left"),
-        console=Console(stderr=True),
-        transient=True,
-    )
-    with bar:
-        task = bar.add_task("fleet", total=None, running=0, failed=0, rate="-")
-
-        def update(event: "FleetEvent", report: "FleetReport") -> None:
-            if event.kind == "begun":
-                bar.update(task, total=event.more["to_score"])
-            elif event.kind in ("cluster", "failed", "retried"):
-                bar.console.print(
-                    _text_of(event, report), markup=False, highlight=False
-                )
-
-            completed = report.scored + len(report.failed)
-            minutes = (bar.tasks[0].elapsed or 0) / 60
-            rate = f"{completed / minutes:.0f}" if completed and minutes else "-"
-            bar.update(
-                task,
-                completed=completed,
-                failed=len(report.failed),
-                rate=rate,
-                running=report.running,
-            )
-
-        yield update

@@ -103,11 +103,6 @@ class Coordinator:
         self._looked_at = float("-inf")
         self._alone_since = float("inf")
 
-    @property
-    def running(self) -> int:
-        """How many repositories workers have begun with and not finished, as far as is known."""
-        return sum(task.has_begun for task in list(self._handed_out.values()))
-
     def run(self, repositories: list[Repository]) -> Iterator[FleetEvent | None]:
         """Score repositories, and yield what happens. None after each second without news.
 

@@ -45,7 +45,6 @@ class FleetReport:
         skipped: how many repositories did not change, and so were not scored.
         scored: how many repositories were scored.
         iterations: how many iterations the scored repositories have.
-        running: how many repositories workers have begun with and not finished.
         failed: the repositories that were given up; their old rows stay.
         seconds: how many seconds the run took.
     """
@@ -56,7 +55,6 @@ class FleetReport:
     skipped: int = 0
     scored: int = 0
     iterations: int = 0
-    running: int = 0
     failed: list[RepositoryState] = field(default_factory=list)
     seconds: float = 0.0
 
@@ -77,7 +75,6 @@ class FleetReport:
             for state in self.failed
         ]
         data["seconds"] = round(self.seconds, 3)
-        del data["running"]
         return data
 
 
@@ -162,7 +159,6 @@ def _score(
         for event in coordinator.run(to_score):
             if event is not None:
                 report.count(event)
-                report.running = coordinator.running
                 say(event, report)
                 if event.kind in ("done", "failed"):
                     batch.append(event)
