@@ -188,7 +188,7 @@ class Unit:
     @property
     def tests_hold(self) -> bool | None:
         """Whether its tests passed on the code that it committed, or None without a verdict."""
-        return False if self.failed_at else self.last_passed
+        return False if self.failed_at else self.last_passed or None
 
     @property
     def lines_written(self) -> int | None:

@@ -346,6 +346,11 @@ ON_OTHER_CODE = {
     "in a stash, in one line": [
         says("git stash && pytest -q; git stash pop", "3 passed in 0.1s")
     ],
+    "in a stash of a folder that is named": [
+        says("git -C . stash"),
+        TESTS,
+        says("git -C . stash pop"),
+    ],
     "in a work tree": [
         says("git worktree add ../w main"),
         says("cd ../w && pytest -q", "3 passed in 0.1s"),
@@ -408,6 +413,16 @@ def test_tests_that_pass_on_the_work_again_excuse_a_failure(
             ],
             id="in the work tree of the work",
         ),
+        pytest.param(
+            [
+                says("git checkout main"),
+                says("git checkout own"),
+                TESTS,
+                says("git checkout main"),
+                says("git checkout own"),
+            ],
+            id="on the branch to which it comes back",
+        ),
     ],
 )
 def test_tests_that_passed_on_the_work_excuse_a_failure(
@@ -416,6 +431,74 @@ def test_tests_that_passed_on_the_work_excuse_a_failure(
     change.commit(FILES, SUBJECT)
     keep_session(change, "1 failed in 0.1s", before=before)
     assert check("--no-failing-tests").status == 0
+
+
+FAILURE = ("pytest -q", "1 failed in 0.1s")
+
+
+@pytest.mark.parametrize(
+    ("before", "status"),
+    [
+        pytest.param([FAILURE], 3, id="on the work"),
+        pytest.param(
+            [says("git checkout main"), FAILURE, says("git checkout own")],
+            0,
+            id="on the trunk",
+        ),
+        pytest.param(
+            [says("git checkout main"), FAILURE], 3, id="on what is committed"
+        ),
+        pytest.param(
+            [
+                says("sed -i s/sum/max/ src/a.py"),
+                says("git checkout main"),
+                FAILURE,
+                says("git checkout own"),
+            ],
+            3,
+            id="on the trunk, with an edit since",
+        ),
+        pytest.param(
+            [
+                says("git worktree add ../w main"),
+                says("cd ../w && pytest -q", FAILURE[1]),
+                says("git worktree remove ../w"),
+            ],
+            0,
+            id="in a work tree",
+        ),
+    ],
+)
+def test_tests_that_fail_on_other_code_speak_against_no_work_that_passed(
+    change: Repo, check: Check, before: list[tuple[str, str]], status: int
+) -> None:
+    change.commit(FILES, SUBJECT)
+    keep_session(change, TESTS[1], before=before)
+    assert check("--no-failing-tests").status == status
+
+
+@pytest.mark.parametrize(
+    ("before", "status"),
+    [
+        pytest.param([says("pytest -q | head -1", "F")], 3, id="as it was"),
+        pytest.param([says("pytest -q tests > x; true")], 3, id="other tests"),
+        pytest.param(
+            [
+                says("sed -i s/x/y/ src/a.py"),
+                says("pytest -q | head -1", "."),
+            ],
+            0,
+            id="after an edit",
+        ),
+        pytest.param([says("pytest -q | head -1", "F"), TESTS], 0, id="and a pass"),
+    ],
+)
+def test_tests_without_a_verdict_hide_no_failure_of_the_same_code(
+    change: Repo, check: Check, before: list[tuple[str, str]], status: int
+) -> None:
+    change.commit(FILES, SUBJECT)
+    keep_session(change, FAILURE[1], before=before)
+    assert check("--no-failing-tests").status == status
 
 
 @pytest.mark.parametrize(

@@ -77,7 +77,9 @@ class _Collector:
         for kind in _OF_A_PATH:
             for event in file.events.of(kind):
                 self._add(file, event, file.text(event.path))
-        for other_kind in (Prompt, AgentStarted, CodeSwitched, Compaction, Call):
+        for switched in file.events.of(CodeSwitched):
+            self._add(file, switched, file.text(switched.name))
+        for other_kind in (Prompt, AgentStarted, Compaction, Call):
             for other_event in file.events.of(other_kind):
                 self._add(file, other_event)
         for part, program in file.in_parts(ProgramRun):

@@ -22,6 +22,7 @@ from scoring.evidence.transcripts.events import (
     FileRemoved,
     Prompt,
     TestRun,
+    UnseenEdit,
     UserBreak,
     WorkReset,
     key_of,
@@ -135,10 +136,12 @@ class _CodeChanges:
 
     Attributes:
         times: when other code was checked out, or code removed, in order.
+        names: the branch or commit that was checked out at each time, or "".
         last: when that was last undone or done again; 0 for never.
     """
 
     times: list[int] = field(default_factory=list)
+    names: list[str] = field(default_factory=list)
     last: int = 0
 
     def is_for(self, run: Sighting, failed: Sighting) -> bool:
@@ -146,12 +149,11 @@ class _CodeChanges:
         first = failed.began
         if not failed.event.of_other_code:
             first += 1  # what its own line checks out, it does before the run
-        index = bisect_left(self.times, first)
-        return (
-            index < len(self.times)
-            and self.times[index] <= run.time
-            and run.began < self.last
-        )
+        before = self.names[: bisect_right(self.times, run.time)]
+        if bisect_left(self.times, first) >= len(before):
+            return False
+        is_of_end = before[-1] and before[-1] == self.names[-1]
+        return run.began < self.last and not is_of_end
 
 
 @dataclass
@@ -229,39 +231,56 @@ class Sightings:
             failed_tests=last.event.failed_tests,
             newly_failed=_newly_failed(runs_before_end, edits),
         )
-        if not last.event.passed:
-            tests = replace(tests, failed_at=(last.path, last.line))
         return tests, last
 
     def _failed_at(
         self, runs: Sequence[Sighting], end: int | None, folder: str
     ) -> tuple[Path, int] | None:
-        """Return where the last failed run is, unless a later run on the same code replaces it.
+        """Return where the run is that says how the tests of the work ended, if it failed.
 
         Args:
             runs: the runs up to the end, by when they began.
             end: when the iteration ended.
-            folder: the folder of the commit. Runs in work trees without it do not count.
+            folder: the folder of the commit. Runs in work trees without it do not count where
+                there are others.
         """
         own = ""
         for run in runs:
             if f"{folder}/".startswith(f"{run.work_tree or '.'}/"):
                 own = run.work_tree
+        of_work = [run for run in runs if not folder or run.work_tree == own]
 
-        failed: Sighting | None = None
+        standing: Sighting | None = None
         changes = self._code_changes(end)
-        for run in runs:
-            if folder and run.work_tree != own:
-                continue
-            if run.event.passed is False:
-                failed = run
-            elif failed and not (
-                run.event.of_other_code
-                or run.work_tree != failed.work_tree
-                or changes[run.session].is_for(run, failed)
-            ):
-                failed = None
-        return failed and (failed.path, failed.line)
+        for run in of_work or runs:
+            if standing is None or self._replaces(run, standing, changes[run.session]):
+                standing = run
+        if standing is None or standing.event.passed is not False:
+            return None
+        return standing.path, standing.line
+
+    def _replaces(
+        self, run: Sighting, earlier: Sighting, changes: _CodeChanges
+    ) -> bool:
+        """Return whether a run of tests says of the work what an earlier one does not say.
+
+        On other code, one that passed does not, and one that failed only where code was edited
+        since a pass. Without a verdict it does only where code was edited, or the run goes on.
+        """
+        is_of_other_code = (
+            run.event.of_other_code
+            or run.work_tree != earlier.work_tree
+            or changes.is_for(run, earlier)
+        )
+        is_edited = any(
+            earlier.time < seen.time < run.began
+            for seen in self.of(Edit, UnseenEdit, WorkReset)
+        )
+        if run.event.passed is False:
+            return is_edited or not (earlier.event.passed and is_of_other_code)
+        if run.event.passed is None and run.event.ended:
+            return is_edited and not is_of_other_code
+        return not is_of_other_code
 
     def _code_changes(self, end: int | None) -> dict[SessionKey, _CodeChanges]:
         """Return by session when other code was put into the work tree, up to the end."""
@@ -277,9 +296,11 @@ class Sightings:
                     changes.last = seen.time
             elif isinstance(seen.event, CodeSwitched):
                 changes.times.append(seen.time)
+                changes.names.append(path)
                 changes.last = seen.time
             elif holds_one_of(path, filter(is_code, self.edited.get(session, ()))):
                 changes.times.append(seen.time)
+                changes.names.append("")
                 if (session, path) in removed:  # it was moved away, and back
                     changes.last = seen.time
                 removed.add((session, path))

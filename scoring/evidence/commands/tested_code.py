@@ -50,8 +50,11 @@ def leaves_stash(commands: Commands) -> bool | None:
     return state
 
 
-def checks_out_other_code(commands: Commands, folder: str = "") -> bool:
-    """Return whether a line puts code into the work tree that other commits have, or takes it out.
+def checked_out_code(commands: Commands, folder: str = "") -> str | None:
+    """Return which code a line puts into the work tree that other commits have, the last one.
+
+    That is what ``git checkout`` or ``git switch`` names alone, and else "", as where a line takes
+    code out. None where it does nothing of this.
 
     A new branch of the current commit has the same code, and so has a merge, with more. Files that
     are not code do not count, and neither does what git does outside of the folder of the line.
@@ -60,16 +63,19 @@ def checks_out_other_code(commands: Commands, folder: str = "") -> bool:
         commands: the commands of the line.
         folder: the folder in which they start; "": not known.
     """
+    code = None
     if any(command.words[:3] == ("gh", "pr", "checkout") for command in commands):
-        return True
+        code = ""
     for call in git_commands(commands):
         top = f"{posixpath.normpath(folder)}/"
         named = dict(pairwise(call.options)).get("-C", "")
         other = f"{posixpath.normpath(posixpath.join(folder, named))}/"
         is_here = top.startswith(other) or other.startswith(top)
         if is_here and _checks_out_other_code(call):
-            return True
-    return False
+            code = ""
+            if call.subcommand in ("checkout", "switch") and len(call.arguments) == 1:
+                code = call.arguments[0].removeprefix("-")
+    return code
 
 
 def may_restore(commands: Commands) -> bool:
@@ -113,6 +119,9 @@ def _checks_out_other_code(call: GitCommand) -> bool:
             return is_reverse and options.isdisjoint(_ONLY_SHOWS)
         case "worktree":
             return operands[:1] == ["add"] and len(operands) > 2
+        case "stash":
+            is_kept = "".join(operands[:1]) in _KEEP_STASH
+            return "-C" in call.options and not is_kept
         case "bisect" | "clean":
             return options.isdisjoint(_ONLY_SHOWS)
     return False

@@ -12,7 +12,7 @@ from .programs import FAIL_BY_THEMSELVES, Words
 from .run_folders import folder_of
 from .shell_command import Commands, ShellCommand
 from .shown_output import ShownOutput, readers_of, shown_output
-from .tested_code import checks_out_other_code, tests_other_code
+from .tested_code import checked_out_code, tests_other_code
 from .tool_table import OWN_COMMANDS, SCRIPT_TOOL, program_name, tool_table
 
 LABEL_LIMIT = 60
@@ -153,7 +153,7 @@ class TestTools:
             other_code=_run_of_other_code(commands, folders, stashed=stashed),
             is_wrapped=bool(last.starters),
             follows_commit=bool(commit_requests(commands[:first_index])),
-            is_left=checks_out_other_code(commands[last_index + 1 :]),
+            is_left=checked_out_code(commands[last_index + 1 :]) is not None,
         )
 
     def _tool_of(self, command: ShellCommand) -> str:

@@ -319,7 +319,13 @@ class WorkReset(Event):
 
 
 class CodeSwitched(Event):
-    """A command that puts the code of other commits into the work tree, as ``git checkout``."""
+    """A command that puts the code of other commits into the work tree, as ``git checkout``.
+
+    Attributes:
+        name: the index in ``texts`` of the branch or commit, where the command names that alone.
+    """
+
+    name: int | None = None
 
 
 PromptKind: TypeAlias = Literal["wrong", "report", "foreign", "goes_on"]

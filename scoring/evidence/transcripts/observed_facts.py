@@ -31,8 +31,8 @@ class TestsSeen(Frozen):
         no_verdict: how many runs have no verdict.
         newly_failed: whether the last run failed, an earlier run of the same command had passed,
             code was edited in between, and no run passed after that edit.
-        failed_at: where the last failed run is, by its transcript and line, unless the tests passed
-            after it, or had no verdict, on the code that was committed; None without one.
+        failed_at: where the run is, by its transcript and line, that says how the tests ended on
+            the code that was committed, if it failed; else None.
     """
 
     __test__ = False  # pytest takes a class of this name for tests

@@ -23,7 +23,7 @@ from scoring.evidence.commands.run_folders import (
 from scoring.evidence.commands.shell import is_cut
 from scoring.evidence.commands.shell_command import ShellCommand
 from scoring.evidence.commands.tested_code import (
-    checks_out_other_code,
+    checked_out_code,
     is_restored,
     may_restore,
 )
@@ -282,8 +282,10 @@ class OpenCall:
             numbers: list[int | None] = [*paths.path_numbers(reset.paths, folder)]
             for number in numbers or [None]:
                 self.effects.append(WorkReset(*self.place, reset.kind, number))
-        if checks_out_other_code(commands, self.folder):
-            self.effects.append(CodeSwitched(*self.place))
+        code = checked_out_code(commands, self.folder)
+        if code is not None:
+            number = paths.number(code) if code else None
+            self.effects.append(CodeSwitched(*self.place, number))
             self.may_restore = may_restore(commands)
 
     def note_programs(self, commands: Iterable[ShellCommand]) -> None:
