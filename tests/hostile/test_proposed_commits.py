@@ -355,6 +355,11 @@ ON_OTHER_CODE = {
         says("git worktree add ../w main"),
         says("cd ../w && pytest -q", "3 passed in 0.1s"),
     ],
+    "on the branch before, and back by the same words": [
+        says("git checkout @{-1}"),
+        TESTS,
+        says("git checkout @{-1}"),
+    ],
     "moved away": [says("mv src /tmp/x"), TESTS, says("mv /tmp/x src")],
 }
 

@@ -26,6 +26,9 @@ Such are a SHA, a version, a parent of a revision, and a remote branch.
 
 _PREVIOUS_BRANCH = ("-", "@{-1}")
 _CURRENT_COMMIT = ("HEAD", "@")
+_NAME = re.compile(r"(?!\w*HEAD\b)\w[\w./-]*")
+"""Matches a branch, a tag or a SHA that means the same code wherever it is checked out."""
+
 _FILE = re.compile(r"[\w ./-]+\.\w+")
 """Matches a path that is that of a file, and no pattern of paths."""
 
@@ -72,9 +75,9 @@ def checked_out_code(commands: Commands, folder: str = "") -> str | None:
         other = f"{posixpath.normpath(posixpath.join(folder, named))}/"
         is_here = top.startswith(other) or other.startswith(top)
         if is_here and _checks_out_other_code(call):
-            code = ""
-            if call.subcommand in ("checkout", "switch") and len(call.arguments) == 1:
-                code = call.arguments[0].removeprefix("-")
+            is_named = call.subcommand in ("checkout", "switch")
+            alone = _NAME.fullmatch(" ".join(call.arguments)) if is_named else None
+            code = alone[0] if alone else ""
     return code
 
 
