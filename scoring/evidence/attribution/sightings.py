@@ -1,6 +1,6 @@
 """What was seen in the lines of an iteration: ``docs/EVIDENCE.md``, "Observations"."""
 
-from bisect import bisect_left, bisect_right
+from bisect import bisect_right
 from collections import Counter, defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -34,6 +34,7 @@ from scoring.evidence.transcripts.observed_facts import (
 )
 from scoring.evidence.transcripts.streams import SessionKey
 
+from .code_changes import CodeChanges
 from .sighting import Sighting
 from .undone_edits import takes_back, undone_edits
 
@@ -128,32 +129,6 @@ class _Corrections:
         self.sightings.append(listed)
         self.count += not joins
         return listed
-
-
-@dataclass
-class _CodeChanges:
-    """When one session put other code into the work tree, in ns since 1970.
-
-    Attributes:
-        times: when other code was checked out, or code removed, in order.
-        names: the branch or commit that was checked out at each time, or "".
-        last: when that was last undone or done again; 0 for never.
-    """
-
-    times: list[int] = field(default_factory=list)
-    names: list[str] = field(default_factory=list)
-    last: int = 0
-
-    def is_for(self, run: Sighting, failed: Sighting) -> bool:
-        """Return whether there was other code for a run than for a failed one and for the end."""
-        first = failed.began
-        if not failed.event.of_other_code:
-            first += 1  # what its own line checks out, it does before the run
-        before = self.names[: bisect_right(self.times, run.time)]
-        if bisect_left(self.times, first) >= len(before):
-            return False
-        is_of_end = before[-1] and before[-1] == self.names[-1]
-        return run.began < self.last and not is_of_end
 
 
 @dataclass
@@ -259,9 +234,7 @@ class Sightings:
             return None
         return standing.path, standing.line
 
-    def _replaces(
-        self, run: Sighting, earlier: Sighting, changes: _CodeChanges
-    ) -> bool:
+    def _replaces(self, run: Sighting, earlier: Sighting, changes: CodeChanges) -> bool:
         """Return whether a run of tests says of the work what an earlier one does not say.
 
         On other code, one that passed does not, and one that failed only where code was edited
@@ -282,9 +255,9 @@ class Sightings:
             return is_edited and not is_of_other_code
         return not is_of_other_code
 
-    def _code_changes(self, end: int | None) -> dict[SessionKey, _CodeChanges]:
+    def _code_changes(self, end: int | None) -> dict[SessionKey, CodeChanges]:
         """Return by session when other code was put into the work tree, up to the end."""
-        by_session: dict[SessionKey, _CodeChanges] = defaultdict(_CodeChanges)
+        by_session: dict[SessionKey, CodeChanges] = defaultdict(CodeChanges)
         removed: set[tuple[SessionKey, str]] = set()
         for seen in self.of(CodeSwitched, FileRemoved, WorkReset):
             session, path = seen.session, seen.text

@@ -1,0 +1,32 @@
+"""When a session put other code into the work tree, and which test runs that was for."""
+
+from bisect import bisect_left, bisect_right
+from dataclasses import dataclass, field
+
+from .sighting import Sighting
+
+
+@dataclass
+class CodeChanges:
+    """When one session put other code into the work tree, in ns since 1970.
+
+    Attributes:
+        times: when other code was checked out, or code removed, in order.
+        names: the branch or commit that was checked out at each time, or "".
+        last: when that was last undone or done again; 0 for never.
+    """
+
+    times: list[int] = field(default_factory=list)
+    names: list[str] = field(default_factory=list)
+    last: int = 0
+
+    def is_for(self, run: Sighting, failed: Sighting) -> bool:
+        """Return whether there was other code for a run than for a failed one and for the end."""
+        first = failed.began
+        if not failed.event.of_other_code:
+            first += 1  # what its own line checks out, it does before the run
+        before = self.names[: bisect_right(self.times, run.time)]
+        if bisect_left(self.times, first) >= len(before):
+            return False
+        is_of_end = before[-1] and before[-1] == self.names[-1]
+        return run.began < self.last and not is_of_end
