@@ -5,6 +5,7 @@ has that branch only as one of a remote, and ``git show`` takes only the name th
 """
 
 import shlex
+from collections.abc import Iterable
 from functools import cached_property
 from pathlib import Path
 
@@ -13,6 +14,7 @@ from msgspec.structs import replace
 from .facts import IterationFacts
 from .git.checkpoint_files import BRANCH, name_of_branch
 from .git.repository import GitRepository
+from .harnesses.readers import OF_DOCUMENTS
 from .transcripts.facts import TranscriptSurvey
 from .transcripts.observed_facts import Observed
 
@@ -27,6 +29,11 @@ def openable(path: str, branch: str) -> str:
     if path.partition(":")[0] == BRANCH:
         return f"{branch}{path.removeprefix(BRANCH)}"
     return path
+
+
+def counts_events(harnesses: Iterable[str]) -> bool:
+    """Return whether numbers of places may count events of a document, and not lines of a file."""
+    return not OF_DOCUMENTS.isdisjoint(harnesses)
 
 
 def command_to_show(path: Path, first: int, last: int) -> str:

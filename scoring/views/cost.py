@@ -9,7 +9,6 @@ from datetime import date
 from enum import Enum
 from typing import NamedTuple, TypeAlias
 
-from scoring.evidence.openable import openable
 from scoring.frozen import PlainData, fields_of
 from scoring.grouping import lists_by_key
 from scoring.outcomes.spending import Charge, Spending, sum_of_known
@@ -18,6 +17,7 @@ from scoring.outcomes.unit import State, Unit
 from .amounts import percent
 from .cost_days import CostDays
 from .gone_folders import LeftOutSession
+from .look_at import place_of
 from .work_rows import WorkRow, WorkRows
 
 HEADINGS = ("Landed", "Fixed", "Undone", "Lost", "Open", "Unclear", "Talk")
@@ -244,7 +244,7 @@ def dearest(paid: Iterable[Expense]) -> list[PaidUnit]:
         if cost:
             row = group[0].row
             unit = row.unit
-            line = openable(unit.first_line, unit.checkpoint_branch)
+            line = place_of(unit.first_line, group[0].row)
             where = unit.commit or line or f"session {group[0].session}"
             units.append(PaidUnit(unit, row.values["ended"], cost, where))
 

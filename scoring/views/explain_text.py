@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Sequence
 
 from scoring.evidence.facts import IterationFacts
-from scoring.evidence.openable import command_to_show
+from scoring.evidence.openable import command_to_show, counts_events
 from scoring.evidence.transcripts.facts import NS
 from scoring.evidence.transcripts.observed_facts import ClaimResult, Method, Observed
 from scoring.sidecars.meaning import Meaning
@@ -52,6 +52,9 @@ def explanation_page(
     yield from commands_to_read(
         [observed] if observed else [],
         later_commits(examined.outcome, examined.facts.landing),
+        (used.name for used in examined.facts.transcripts.harnesses)
+        if examined.facts.transcripts
+        else (),
     )
 
 
@@ -299,12 +302,17 @@ def lines_found(observed: Observed) -> Lines:
         yield f"and {total} lines in {counted(len(more), 'more transcript')}"
 
 
-def commands_to_read(observed: Iterable[Observed], commits: Iterable[str]) -> Page:
+def commands_to_read(
+    observed: Iterable[Observed], commits: Iterable[str], harnesses: Iterable[str]
+) -> Page:
     """Yield commands that print what was seen and claimed, or else all lines of the work.
+
+    Where places have no numbers of lines, that is said instead.
 
     Args:
         observed: what was seen of the work.
         commits: the commits that undid or fixed it, which commands print too.
+        harnesses: the harnesses of the work.
     """
     spots = []
     ranges = []
@@ -316,7 +324,11 @@ def commands_to_read(observed: Iterable[Observed], commits: Iterable[str]) -> Pa
         for lines in each.lines[:_MOST_LISTED]:
             ranges.append((lines.path, lines.first, lines.last))
 
-    commands = [command_to_show(*place) for place in sorted(set(spots or ranges))]
+    places = sorted(set(spots or ranges))
+    if places and counts_events(harnesses):
+        yield from ("", "The numbers above count events of a document, not its lines.")
+        places = []
+    commands = [command_to_show(*place) for place in places]
     yield from commands_to_paste("To read these lines", filter(None, commands))
     shown = [f"git show {commit}" for commit in commits]
     yield from commands_to_paste("To read what undid or fixed the work", shown)

@@ -8,7 +8,7 @@ from typing import Literal, NamedTuple, TypeAlias, get_args
 from scoring.evidence.attribution.collecting import SAID_WRONG
 from scoring.evidence.git.commit_names import only_tidies
 from scoring.evidence.git.facts import TakenBack
-from scoring.evidence.openable import openable
+from scoring.evidence.openable import counts_events, openable
 from scoring.evidence.transcripts.facts import NS
 from scoring.frozen import PlainData
 from scoring.outcomes.outcome import DAY
@@ -167,15 +167,17 @@ def reasons_to_look(row: WorkRow, rows: WorkRows) -> list[Reason]:
 
 
 def place_of(where: str, row: WorkRow) -> str:
-    """Return a place as a person can open it here.
+    """Return a place as a person can open it here: of a document, it is the document.
 
     Args:
         where: a commit, or a line of a transcript as ``path:line``.
         row: the unit that the place is about.
     """
-    # no editor opens a line of a database
-    if ".db:" in where and len(row.unit.sessions) == 1:
-        where = f"{where} (session {row.values['session_id']})"
+    if ".db:" in where:  # no editor opens a line of a database
+        if len(row.unit.sessions) == 1:
+            where = f"{where} (session {row.values['session_id']})"
+    elif not is_commit(where) and counts_events(each for each, _ in row.unit.sessions):
+        where = where.rpartition(":")[0]
     return openable(where, row.unit.checkpoint_branch)
 
 

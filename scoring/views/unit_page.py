@@ -71,7 +71,9 @@ def unit_page(
     if unit.commit:
         no_score += f"; da-score log entry new --commit {short(unit.commit)} adds one"
     yield f"{no_score}."
-    yield from commands_to_read(opened, later_commits(unit.outcome, unit.landing))
+    harnesses = (harness for harness, _ in unit.sessions)
+    commits = later_commits(unit.outcome, unit.landing)
+    yield from commands_to_read(opened, commits, harnesses)
 
 
 def _session_lines(row: WorkRow, opened: Sequence[Observed]) -> Lines:

@@ -687,13 +687,18 @@ def test_the_last_tests_of_a_unit_are_of_one_iteration() -> None:
     assert Unit("u", "commit").last_tests == TestsSeen()
 
 
-def lost_rest(first_line: str, path: str = "a.py", cost: float | None = 1.0) -> WorkRow:
+def lost_rest(
+    first_line: str,
+    path: str = "a.py",
+    cost: float | None = 1.0,
+    harness: str = "claude",
+) -> WorkRow:
     unit = Unit(
-        "rest:claude:s1",
+        f"rest:{harness}:s1",
         "rest",
-        sessions=(("claude", "s1"),),
+        sessions=((harness, "s1"),),
         counted=TranscriptFacts(),
-        session=("claude", "s1"),
+        session=(harness, "s1"),
         state="lost",
         written_here=1,
         wrote_code=is_code(path),
@@ -704,18 +709,25 @@ def lost_rest(first_line: str, path: str = "a.py", cost: float | None = 1.0) -> 
 
 
 @cases(
-    "line, where",
+    "harness, line, where",
     {
-        "a transcript": ("s1.jsonl:3", "s1.jsonl:3"),
-        "a database": ("o.db:3", "o.db:3 (session s1)"),
+        "a transcript": ("claude", "s1.jsonl:3", "s1.jsonl:3"),
+        "a database": ("opencode", "o.db:3", "o.db:3 (session s1)"),
+        "a document, of which events are counted": (
+            "opencode",
+            "entire/checkpoints/v1:ab/cd/0/full.jsonl:3",
+            "origin/entire/checkpoints/v1:ab/cd/0/full.jsonl",
+        ),
         "a checkpoint, as git show takes it": (
+            "claude",
             "entire/checkpoints/v1:ab/cd/0/full.jsonl:3",
             "origin/entire/checkpoints/v1:ab/cd/0/full.jsonl:3",
         ),
     },
 )
-def test_where_to_look_can_be_opened(line: str, where: str) -> None:
-    assert [row["where"] for row in look_at([lost_rest(line)])] == [where]
+def test_where_to_look_can_be_opened(harness: str, line: str, where: str) -> None:
+    row = lost_rest(line, harness=harness)
+    assert [each["where"] for each in look_at([row])] == [where]
 
 
 @cases(
@@ -732,8 +744,7 @@ def test_what_deserves_no_look_is_not_shown_and_yet_counted(row: WorkRow) -> Non
     assert look_at([row]) == []
     line, *_ = look_at_page([row])
     assert isinstance(line, Line)
-    query = "select unit, cost, subject from work where state = 'lost'"
-    assert line.parts == f'1 unit lost: da-score query "{query}"'
+    assert line.parts == "1 unit lost: da-score work --list lost"
 
 
 @pytest.mark.parametrize("lands_more", [True, False])

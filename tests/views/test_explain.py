@@ -18,6 +18,7 @@ from scoring.evidence.git.facts import (
     TakenBack,
     Trunk,
 )
+from scoring.evidence.transcripts.observed_facts import LinesFound, Observed
 from scoring.examine import LogView
 from scoring.log.load import load_iteration_log
 from scoring.log.places import EntryPlaces, entry_places
@@ -120,10 +121,26 @@ class TestOutcomeInWords:
         undone = outcome(taken_back=taken, fixed_in=("a" * 40,))
         reverted = structs.replace(landing, reverted_by="b" * 40)
         assert later_commits(undone, reverted) == ["b" * 12]
-        assert pipe_text(commands_to_read([], ["b" * 12])) == (
+        assert pipe_text(commands_to_read([], ["b" * 12], [])) == (
             "\nTo read what undid or fixed the work\n  git show bbbbbbbbbbbb\n"
         )
-        assert pipe_text(commands_to_read([], [])) == ""
+        assert pipe_text(commands_to_read([], [], [])) == ""
+
+    @pytest.mark.parametrize(
+        "harness, said",
+        [
+            ("claude", "To read these lines\n  sed -n 2,5p t.jsonl\n"),
+            (
+                "opencode",
+                "The numbers above count events of a document, not its lines.\n",
+            ),
+        ],
+    )
+    def test_has_commands_for_lines_and_not_for_events(
+        self, harness: str, said: str
+    ) -> None:
+        seen = Observed(lines=(LinesFound(Path("t.jsonl"), 2, 5, 4),))
+        assert pipe_text(commands_to_read([seen], [], [harness])) == f"\n{said}"
 
     def test_is_not_too_young_where_it_was_reverted_already(self) -> None:
         young = outcome(status="too_young")

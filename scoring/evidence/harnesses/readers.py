@@ -39,3 +39,10 @@ HARNESSES: tuple[Harness, ...] = (
     Kilo(),
     OpenCode(),
 )
+
+OF_DOCUMENTS = frozenset(
+    harness.name
+    for harness in HARNESSES
+    if getattr(harness.reader, "in_documents", False)
+)
+"""The harnesses of which events are counted, since a line may hold several."""
