@@ -4,7 +4,7 @@ The methods are in ``docs/EVIDENCE.md``, "Landing".
 """
 
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property, partial
 from itertools import chain
 
@@ -30,7 +30,6 @@ from .isolated import (
     merged_trees,
     same_changes,
 )
-from .kept_landings import kept_by_own_change
 from .line_history import LineHistory
 from .starter import Git
 from .walk import Commit
@@ -196,15 +195,7 @@ class Landings:
         """
         if not shas:
             return {}
-        self._ask_changes(self._graph.pairs(shas))
-        return kept_by_own_change(
-            self._history, self._trunk, shas, self._find_own_changes
-        )
 
-    def _find_own_changes(
-        self, shas: Sequence[str]
-    ) -> tuple[LandingBySha, Collection[str]]:
-        """Return what :meth:`_by_own_change` does, and of which commits git says so every time."""
         sides = {}
         for sha in shas:
             bases = self._graph.merge_bases(sha)[:_MOST_BASES]
@@ -227,9 +218,7 @@ class Landings:
                 elif any(map(self._changes.get, sides[sha])):
                     unmerged.append(sha)
             landings |= self._by_merge(isolated, unmerged)
-        unsure = set(shas) if self._old_git else self._unsure
-        asked = [sha for sha in shas if self._changes.keys() >= set(wanted[sha])]
-        return landings, set(asked) - unsure
+        return landings
 
     def _by_patch(
         self,
