@@ -150,7 +150,9 @@ def command(
         "look_at": look_at(rows),
     }
     notes = on_days
-    notes += notes_on_history(book.trunk, book.tip_time, horizon_days, book.left_out)
+    notes += notes_on_history(
+        book.trunk, book.tip_time, horizon_days, book.left_out, book.is_complete
+    )
     with stored_prices(settings.store_dir):
         left_out = left_out_sessions(book.of_gone_folders, CostDays(period))
     notes += left_out_notes(left_out)

@@ -211,6 +211,9 @@ class Outcomes:
         if taken_back and undone.state == "reverted":
             reverted_by = taken_back.by
 
+        is_reverted = (
+            None if watched.work in self._work.unanswered else bool(reverted_by)
+        )
         is_fixed = counted.fixed * 100 >= DEFECTIVE_PERCENT * counted.added
         return Outcome(
             iteration,
@@ -221,7 +224,7 @@ class Outcomes:
             survival=1 - counted.changed / counted.added if counted.added else None,
             lines_fixed=counted.fixed,
             fixed_in=counted.fixed_in,
-            reverted=reverted_by is not None,
+            reverted=is_reverted,
             reverted_by=reverted_by,
             defective=taken_back is not None or (counted.added > 0 and is_fixed),
             taken_back=taken_back,

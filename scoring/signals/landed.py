@@ -288,6 +288,8 @@ def _observed_detail(landing: Landing) -> str:
         return f"{detail}, but reverted by {short(landing.reverted_by)}"
     if landing.taken_back_by:
         return f"{detail}, but taken back by {short(landing.taken_back_by)}"
+    if landing.undone is None:
+        return f"{detail}; whether it was reverted is not known"
     return f"{detail}, not reverted"
 
 

@@ -57,6 +57,7 @@ def notes_on_history(
     tip_time: int | None,
     horizon_days: float,
     left_out: int = 0,
+    is_complete: bool = True,
 ) -> Lines:
     """Yield a sentence for each thing to know of a history: its trunk, its age, what is cut off.
 
@@ -67,6 +68,7 @@ def notes_on_history(
         horizon_days: more days than these without a commit are worth a sentence.
         left_out: how many transcripts of other repositories were found; 0 if a transcript of this
             repository was found.
+        is_complete: whether git answered all that it was asked.
     """
     if trunk.doubt:
         yield f"The trunk is {trunk.name}: {trunk.doubt}."
@@ -78,6 +80,8 @@ def notes_on_history(
             "This is a shallow clone, and history is cut: whether work off the trunk landed is "
             "unclear, and so is what was undone before it begins (git fetch --unshallow)."
         )
+    if not is_complete:
+        yield "Git did not answer all: what was reverted was not looked for completely."
     if left_out:
         files = counted(left_out, "transcript was", "transcripts were")
         yield f"No session of this repository was found; {files} left out (da-score doctor)."

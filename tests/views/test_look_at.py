@@ -139,6 +139,32 @@ def test_undone_work_that_is_not_listed_is_named_with_the_reason(
     assert "were reverted, on their own branch too, as work counts them." in help_text
 
 
+def test_what_git_had_no_time_to_look_for_is_not_known(
+    history: History, da_score: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Without an answer, nothing says that the work was not reverted."""
+    session = history.session("s1")
+    writes(session, 10, 1, "src/a.py", TEXT)
+    mark = history.commit(100, "Step", files={"src/a.py": TEXT})
+    session.commits(100, 30, mark, "Step")
+    places = places_of(history)
+    said = "what was reverted was not looked for completely"
+    (unit,) = (
+        each["unit"] for each in da_score("work", "--json", *places).json["units"]
+    )
+    assert "not reverted" in da_score("explain", unit, *places).out
+    assert said not in da_score("work", *places).out
+
+    monkeypatch.setattr("scoring.evidence.git.limits.SECONDS_TO_LOSE", -1)
+    text = da_score("explain", unit, *places).out
+    assert "not reverted" not in text
+    assert "whether it was reverted is not known" in text
+    assert da_score("work", *places).out.count(said) == 1
+    assert said in " ".join(da_score("work", "--json", *places).json["notes"])
+    outcome = da_score("explain", unit, "--json", *places).json["outcome"]
+    assert not outcome or outcome["reverted"] is None
+
+
 def test_what_a_row_does_not_have_is_a_dash(history: History, da_score: Any) -> None:
     """Work that was lost has neither an iteration nor a commit."""
     writes(history.session("lost"), 10_000, 5, "src/never.py")

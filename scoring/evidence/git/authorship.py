@@ -194,7 +194,8 @@ class AttributedHistory(CommitHistory):
         for landing, work in zip(landings, works, strict=True):
             answer = undone[work] if work is not None else STANDS
             reverted_by = answer.by("reverted")
-            decided.append(replace(landing, reverted_by=reverted_by, undone=answer))
+            known = None if work in self.observed_work.unanswered else answer
+            decided.append(replace(landing, reverted_by=reverted_by, undone=known))
         return decided
 
     @cached_property

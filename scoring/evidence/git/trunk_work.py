@@ -42,7 +42,12 @@ class _KeptUndone(msgspec.Struct, array_like=True, frozen=True):
 
 
 class WorkOnTrunk:
-    """Follows work on one trunk through a horizon."""
+    """Follows work on one trunk through a horizon.
+
+    Attributes:
+        trunk: the trunk.
+        unanswered: works that nothing undid as far as git answered, which was not completely.
+    """
 
     def __init__(self, trunk: FollowedTrunk) -> None:
         """Follow work on ``trunk``, by the rules that it has."""
@@ -51,6 +56,7 @@ class WorkOnTrunk:
         self._graph = trunk.graph
         self._kept_name = f"undone {trunk.code_globs} {trunk.horizon}".encode()
         self._fates: dict[str, Fate | None] = {}
+        self.unanswered: set[TrunkWork] = set()
 
     # Answers
 
@@ -77,6 +83,8 @@ class WorkOnTrunk:
         if missing:
             for work, undone in self.find(missing).items():
                 self._kept[work.key] = _KeptUndone(self._tip, undone)
+                if self._history.repository.time.has_failed and not undone.taken_back:
+                    self.unanswered.add(work)
             self._history.keep(self._kept_name, self._kept)
         return {work: self._kept[work.key].undone for work in works}
 

@@ -81,7 +81,8 @@ class TestAncestor:
         merged = repo.merge("work")
         found = landing(repo, one)
         assert landed_value(found).detail == (
-            f"commit {one[:12]} is an ancestor of master, merged in {merged[:12]}, not reverted"
+            f"commit {one[:12]} is an ancestor of master, merged in {merged[:12]}; "
+            "whether it was reverted is not known"
         )
 
     def test_of_an_octopus(self, tmp_path: Path) -> None:
@@ -359,7 +360,8 @@ class TestLaterAncestor:
         assert landed_value(landing(repo, one, two)).detail == (
             f"commit {one[:12]} landed on master in {landed[:12]}: "
             "it is an ancestor of iteration 2's commit "
-            f"{two[:12]}, found by squash, not reverted"
+            f"{two[:12]}, found by squash; "
+            "whether it was reverted is not known"
         )
 
     def test_an_earlier_iteration_does_not_speak_for_it(self, tmp_path: Path) -> None:
