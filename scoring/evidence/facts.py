@@ -259,8 +259,7 @@ class Evidence(EntryEvidence):
         # What sessions wrote to an artifact depends on links anywhere in the repository.
         has_lines = answers.observed is not None and answers.observed.method is not None
         depends_on_links = has_lines and any(map(trim, record.artifacts))
-        has_failed = self.git.repository.time.has_failed
-        if not depends_on_links and not has_failed:
+        if not depends_on_links and not self.git.repository.time.has_failed:
             writer.put(record.iteration, answers)
 
     def watched(self) -> Watched:

@@ -209,9 +209,8 @@ def _sources_of(plan: BackfillPlan, report: LogReport) -> Sources:
         "warn": report.warnings.append,
         "keep": plan.keeps_cache or not plan.dry_run,
     }
-    return Sources.under(
-        rules_of(plan.rubric), settings.repo_dir, settings.transcript_dirs, options
-    )
+    rules = rules_of(plan.rubric)
+    return Sources.under(rules, settings.repo_dir, settings.transcript_dirs, options)
 
 
 def _bring_up_to_date(
