@@ -16,6 +16,7 @@ from scoring.evidence.attribution.collecting import (
 from scoring.evidence.attribution.session_trees import AllWork
 from scoring.evidence.attribution.sightings import together
 from scoring.evidence.attribution.written import WrittenLines, written_lines
+from scoring.evidence.git.undoing import is_product
 from scoring.evidence.scopes import is_code
 from scoring.evidence.transcripts.counting import count_lines
 from scoring.evidence.transcripts.events import Edit, UnseenEdit
@@ -112,6 +113,9 @@ def measure(units: Iterable[OpenUnit], work: AllWork, times: Sequence[int]) -> N
             _add_written(unit.words, words.pop(part, {}), work)
         unit.written_here = sum(map(len, unit.written.values()))
         unit.wrote_code = any(is_code(path) for _, path in unit.written)
+        unit.product_lines = sum(
+            len(lines) for (_, path), lines in unit.written.items() if is_product(path)
+        )
         unit.missing_subagents = gone
         unit.is_whole = not gone and with_unknown_lines.isdisjoint(group)
 

@@ -72,6 +72,7 @@ class Unit:
         state: what became of the work, or ``talk`` where the unit is talk.
         written_here: how many lines its edits left in files of the repository.
         wrote_code: whether some of those lines are in files of code.
+        product_lines: how many of those lines are outside of tests, documents and CI.
         of_landed: whether it is talk of sessions that checkpoints of landed work list, and none of
             their lines is in the unit of a commit, so that it is not known which work it was for.
         is_whole: whether ``written_here`` counts all that it wrote. False where a sub-agent or the
@@ -114,6 +115,7 @@ class Unit:
     state: State = "unclear"
     written_here: int = 0
     wrote_code: bool = False
+    product_lines: int = 0
     of_landed: bool = False
     is_whole: bool = True
     is_young: bool = True

@@ -43,7 +43,10 @@ _LEAST_LINES = 5
 """How many lines undone work changed at least, outside of tests, documents and CI."""
 
 _LEAST_REVERTED = 100
-"""How many where the work is reverted, and no session shows what the agent did."""
+"""How many where the work is reverted, and no session shows what it did, or where it is lost."""
+
+_LEAST_COST = 1.0
+"""What lost work of fewer lines cost at least, in US dollars."""
 
 _PLANS_CHANGE = 30 * DAY
 """Work that is undone after so many seconds served its time, or is undone for other reasons."""
@@ -350,6 +353,11 @@ def _why_not_listed(row: WorkRow, others: _OtherWork) -> str:
         return "without a known cost"
     if not unit.wrote_code:
         return "without code"
+    if unit.product_lines < _LEAST_REVERTED and row.cost < _LEAST_COST:
+        return (
+            f"fewer than {_LEAST_REVERTED} lines outside of tests, documents and CI, "
+            f"and under {cost_text(_LEAST_COST)}"
+        )
     if _happened_later(unit, others.landed_at):
         return "the session landed later work"
     return ""

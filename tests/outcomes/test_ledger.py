@@ -496,8 +496,9 @@ def test_a_commit_of_a_branch_that_was_deleted(
     history: History, work: Work, days: float, state: str
 ) -> None:
     session = history.session("s1")
-    writes(session, 100, 1, "src/a.py")
-    mark = history.commit(200, "Try it", branch="try", files={"src/a.py": TEXT})
+    text = "".join(f"def made_{n}(): return {n}\n" for n in range(100))
+    writes(session, 100, 1, "src/a.py", text)
+    mark = history.commit(200, "Try it", branch="try", files={"src/a.py": text})
     session.commits(200, 2, mark, "Try it")
     del history.git.branches["try"]
     history.commit(days * DAY, "Later")
@@ -736,6 +737,7 @@ def test_where_to_look_can_be_opened(harness: str, line: str, where: str) -> Non
         "nowhere to look": lost_rest(""),
         "it cost nothing": lost_rest("s1.jsonl:3", cost=0.0),
         "its cost is not known": lost_rest("s1.jsonl:3", cost=None),
+        "few lines that cost less than a dollar": lost_rest("s1.jsonl:3", cost=0.99),
         "data alone": lost_rest("s1.jsonl:3", "data/a.json"),
         "notes alone": lost_rest("s1.jsonl:3", "notes.md"),
     },
@@ -752,7 +754,8 @@ def test_an_attempt_after_which_its_session_landed_work_is_not_looked_at(
     history: History, work: Work, lands_more: bool
 ) -> None:
     session = history.session("s1")
-    writes(session, 100, 1, "src/a.py")
+    lines = "".join(f"def made_{n}(): return {n}\n" for n in range(100))
+    writes(session, 100, 1, "src/a.py", lines)
     session.run(200, 2, "git commit -am x", "[main aaaaaaaaa] Try it\n 1 file changed")
     if lands_more:
         text = TEXT.replace("made", "again")
@@ -1188,7 +1191,8 @@ def test_the_page_says_first_what_landed_and_what_it_cost(
     history.sessions[0].prompt(
         300, "Thanks"
     )  # talk without a response costs nothing, which is known
-    writes(history.session("s2"), 5000, 4, "src/b.py")
+    text = "".join(f"def made_{n}(): return {n}\n" for n in range(100))
+    writes(history.session("s2"), 5000, 4, "src/b.py", text)
     history.commit(30 * DAY, "Later")
     found = work()
     cost, where = found["summary"]["cost_lost"], found["look_at"][0]["where"]
@@ -1219,7 +1223,7 @@ def test_the_page_says_first_what_landed_and_what_it_cost(
     assert cost is not None
     assert "1 unit was lost: <$0.01; talk that led to no work: $0.00." in page
     assert ("others" in page, "model unknown" in page) == (False, False)
-    assert len([line for line in lines if ", 8 lines written" in line]) == 1
+    assert len([line for line in lines if ", 100 lines written" in line]) == 1
 
 
 def test_outcomes_say_how_much_of_what_was_written_landed_and_what_the_score_had_known_before(

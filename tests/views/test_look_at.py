@@ -167,7 +167,7 @@ def test_what_git_had_no_time_to_look_for_is_not_known(
 
 def test_what_a_row_does_not_have_is_a_dash(history: History, da_score: Any) -> None:
     """Work that was lost has neither an iteration nor a commit."""
-    writes(history.session("lost"), 10_000, 5, "src/never.py")
+    writes(history.session("lost"), 10_000, 5, "src/never.py", HUNDRED_LINES)
     places = places_of(history)
     (unit,) = da_score("work", *places, "--json").json["look_at"]
     assert (unit["iteration"], unit["commit"]) == (None, None)

@@ -67,10 +67,10 @@ class Work(NamedTuple):
     @property
     def size(self) -> int:
         """How many lines it changed outside of tests, documents and CI."""
-        return inversion(self.patch, [], _is_product).lines
+        return inversion(self.patch, [], is_product).lines
 
 
-def _is_product(path: str) -> bool:
+def is_product(path: str) -> bool:
     """Return whether a file is no test, document or part of CI, nor changes with any commit."""
     is_aside = _DOCUMENTS.search(path) or _CI.search(path)
     if is_aside or is_test(path) or is_document(path):
