@@ -5,7 +5,6 @@ from collections import Counter
 from collections.abc import Collection, Iterator, Mapping
 from typing import Literal, NamedTuple, TypeAlias, get_args
 
-from scoring.evidence.attribution.collecting import SAID_WRONG
 from scoring.evidence.git.commit_names import only_tidies
 from scoring.evidence.git.facts import TakenBack
 from scoring.evidence.openable import counts_events, openable
@@ -23,7 +22,7 @@ from .work_rows import WorkRow, WorkRows, day_of, in_state
 MOST_SHOWN = 5  # units
 
 LEAST_CORRECTIONS = 3
-"""How many prompts of a person that say what is wrong make a unit worth a look."""
+"""How many prompts of a person that say what is wrong make a unit a corrected one."""
 
 _MOVES = re.compile(
     r"\b(?:mov(?:e[sd]?|ing)|relocat\w+|migrat\w+|extract\w*)\b", re.IGNORECASE
@@ -56,7 +55,6 @@ ReasonKind: TypeAlias = Literal[
     "reverted",
     "tests_failed",
     "lost",
-    "corrected",
 ]
 
 _WORST_FIRST: tuple[ReasonKind, ...] = get_args(ReasonKind)
@@ -67,6 +65,7 @@ LISTED_KINDS: Mapping[str, str] = {
     "tests_failed": "with failing tests at the end",
     "defective": "fixed later",
     "lost": "lost",
+    "corrected": f"corrected {LEAST_CORRECTIONS} times or more",
 }
 """For the kinds of trouble that ``work --list`` takes, what people read."""
 
@@ -291,11 +290,6 @@ def _reasons(row: WorkRow, others: _OtherWork) -> Iterator[Reason]:
         commit = landing.sha if landing else None
         yield Reason("lost", text, commit or unit.first_line)
 
-    words = sum(observed.corrections.words or 0 for observed in unit.observed)
-    if words >= LEAST_CORRECTIONS:
-        text = f"corrected {counted(words, 'time')} by a person"
-        yield Reason("corrected", text, _sightings(unit).get(SAID_WRONG, ""))
-
 
 def _undone_by(unit: Unit) -> TakenBack | None:
     """Return the commit that undid a unit, or None for one that is not undone."""
@@ -364,16 +358,11 @@ def _why_not_listed(row: WorkRow, others: _OtherWork) -> str:
 
 
 def _sightings(unit: Unit) -> dict[str, str]:
-    """Return where things were seen, as ``path:line``, by their kind and also by their words.
-
-    The last of several counts.
-    """
+    """Return where things were seen, as ``path:line``, by their kind: the last of several."""
     sightings: dict[str, str] = {}
     for observed in unit.observed:
         for sighting in observed.seen:
-            where = f"{sighting.path}:{sighting.line}"
-            sightings[sighting.kind] = where
-            sightings[sighting.what] = where
+            sightings[sighting.kind] = f"{sighting.path}:{sighting.line}"
     return sightings
 
 
@@ -424,7 +413,14 @@ def units_of_kind(rows: WorkRows, kind: str) -> list[WorkRow]:
         return failing_tests(rows)
     if kind == "defective":
         return [row for row in in_state(rows, "landed") if row.unit.defective]
+    if kind == "corrected":
+        return [row for row in rows if _corrections(row.unit) >= LEAST_CORRECTIONS]
     return list(in_state(rows, kind))
+
+
+def _corrections(unit: Unit) -> int:
+    """Return how many prompts of a person say what is wrong with a unit."""
+    return sum(observed.corrections.words or 0 for observed in unit.observed)
 
 
 def list_page(rows: WorkRows, kind: str) -> Page:

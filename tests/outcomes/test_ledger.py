@@ -593,15 +593,20 @@ def test_what_went_within_an_hour_without_a_word_is_looked_at_unless_its_session
 
 
 @cases(
-    "corrections, words, looked_at",
+    "corrections, words, count",
     {
-        "twice": (2, "No, that is wrong", []),
-        "three times": (3, "No, that is wrong", ["corrected"]),
-        "without a word that corrects": (3, "Now the sails", []),
+        "twice": (2, "No, that is wrong", 0),
+        "three times": (3, "No, that is wrong", 1),
+        "without a word that corrects": (3, "Now the sails", 0),
     },
 )
-def test_what_was_corrected_three_times_is_worth_a_look(
-    history: History, work: Work, corrections: int, words: str, looked_at: list[str]
+def test_what_was_corrected_three_times_is_counted_and_listed_without_a_row(
+    history: History,
+    work: Work,
+    da_score: Any,
+    corrections: int,
+    words: str,
+    count: int,
 ) -> None:
     session = history.session("s1")
     writes(session, 50, 1, "src/a.py")
@@ -613,7 +618,12 @@ def test_what_was_corrected_three_times_is_worth_a_look(
     session.commits(200, 64, mark, "Add it")
     history.entry(mark, "Add it", "s1")
     history.commit(30 * DAY, "Later")
-    assert [one["reason"] for one in work()["look_at"]] == looked_at
+    assert work()["look_at"] == []
+    assert len(work("--list", "corrected")["units"]) == count
+    places = ("--iter-log-dir", str(history.log), "--repo-dir", str(history.repo))
+    page = da_score("work", *places, "--no-cache").out
+    line = "1 unit corrected 3 times or more: da-score work --list corrected"
+    assert page.count(line) == count
 
 
 def test_failed_tests_of_which_a_later_run_passed_are_not_looked_at(
