@@ -15,7 +15,8 @@ from scoring.views.against import against_page, compare
 from scoring.views.chosen_work import none_chosen, period_text
 from scoring.views.cost_days import CostDays
 from scoring.views.gone_folders import left_out_notes, left_out_sessions
-from scoring.views.look_at import LISTED_KINDS, list_page, look_at, units_of_kind
+from scoring.views.look_at import LISTED_KINDS, look_at, units_of_kind
+from scoring.views.look_at_pages import units_page
 from scoring.views.work_groups import work_by
 from scoring.views.work_pages import NO_WORK, notes_on_history, work_page
 from scoring.views.work_rows import WorkRow, day_of, work_rows, work_summary
@@ -140,7 +141,7 @@ def command(
     if kind is not None:
         rows = units_of_kind(rows, kind)
         units_alone = {"units": [row.values for row in rows]}
-        reply(settings, units_alone, list_page(rows, kind))
+        reply(settings, units_alone, units_page(rows, kind))
         return
 
     value: dict[str, Any] = {

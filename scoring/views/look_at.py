@@ -1,8 +1,7 @@
 """The units of work that most deserve a look, each with its reason and where to look."""
 
 import re
-from collections import Counter
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from typing import Literal, NamedTuple, TypeAlias, get_args
 
 from scoring.evidence.git.commit_names import only_tidies
@@ -12,12 +11,11 @@ from scoring.evidence.transcripts.facts import NS
 from scoring.frozen import PlainData
 from scoring.outcomes.outcome import DAY
 from scoring.outcomes.unit import Unit
-from scoring.text import and_more, counted, printable, short
+from scoring.text import counted
 
 from .amounts import cost_text
 from .landing_text import STATE_WORDS, undone_text
-from .table import SHA, SUBJECT, Cells, Column, Line, Page, Table, subject_cell
-from .work_rows import WorkRow, WorkRows, day_of, in_state
+from .work_rows import WorkRow, WorkRows, in_state
 
 MOST_SHOWN = 5  # units
 
@@ -68,12 +66,6 @@ LISTED_KINDS: Mapping[str, str] = {
     "corrected": f"corrected {LEAST_CORRECTIONS} times or more",
 }
 """For the kinds of trouble that ``work --list`` takes, what people read."""
-
-
-NOTHING_JUDGED = (
-    "Nothing could be looked at: no session is here, and no work can be judged."
-)
-"""Stands where no unit could have a reason, in place of the words that none has one."""
 
 
 class Reason(NamedTuple):
@@ -366,40 +358,17 @@ def _sightings(unit: Unit) -> dict[str, str]:
     return sightings
 
 
-_LIST_COLUMNS = (Column("COST", right=True), "ENDED", SUBJECT, "WHERE")
+def passed_over(rows: WorkRows) -> Iterator[tuple[WorkRow, str]]:
+    """Yield the undone and lost work that is no row of its own, each with the reason in words.
 
-_COLUMNS = (
-    Column("ITER", right=True),
-    Column("DATE"),
-    SUBJECT,
-    SHA,
-    Column("WHY", prose=True),
-    Column("WHERE"),
-)
-
-
-def nothing_was_judged(rows: WorkRows) -> bool:
-    """Return whether no work has a session here, and none has been judged."""
-    return not any(row.unit.sessions or row.unit.defective is not None for row in rows)
-
-
-def look_at_page(rows: WorkRows) -> Page:
-    """Yield the units that most deserve a look, and how many there are of each kind of trouble."""
-    worst = look_at(rows)
-    others = list(not_shown(rows, worst))
-    if not worst and not others:
-        said = "Nothing needs a look."
-        if not rows:
-            said = "Nothing to look at: no work was found or chosen."
-        elif nothing_was_judged(rows):
-            said = NOTHING_JUDGED
-        yield said
-        return
-
-    if worst:
-        yield Line("Look at", "bold")
-        yield Table(_COLUMNS, list(map(_table_row, worst)))
-    yield from (Line(text, "dim") for text in others)
+    Args:
+        rows: the work, in the order in which it ended.
+    """
+    others = _other_work(rows)
+    for row in rows:
+        why = _why_not_listed(row, others)
+        if why:
+            yield row, why
 
 
 def units_of_kind(rows: WorkRows, kind: str) -> list[WorkRow]:
@@ -421,73 +390,3 @@ def units_of_kind(rows: WorkRows, kind: str) -> list[WorkRow]:
 def _corrections(unit: Unit) -> int:
     """Return how many prompts of a person say what is wrong with a unit."""
     return sum(observed.corrections.words or 0 for observed in unit.observed)
-
-
-def list_page(rows: WorkRows, kind: str) -> Page:
-    """Yield a table of units of one of :data:`LISTED_KINDS`, below how many they are."""
-    yield Line(f"{counted(len(rows), 'unit')} {LISTED_KINDS[kind]}", "bold")
-    if rows:
-        yield Table(_LIST_COLUMNS, list(map(_list_row, rows)))
-
-
-def _list_row(row: WorkRow) -> Cells:
-    unit = row.unit
-    where = f"session {row.values['session_id']}"
-    if unit.commit:
-        where = short(unit.commit)
-    elif unit.first_line:
-        where = place_of(unit.first_line, row)
-    return (
-        cost_text(row.cost),
-        str(day_of(unit.ended) or "-"),
-        subject_cell(unit.subject or "work without a commit"),
-        printable(where),
-    )
-
-
-def not_shown(rows: WorkRows, worst: Collection[PlainData]) -> Iterator[str]:
-    """Yield for each kind of trouble of which not all units are shown how many there are.
-
-    How to list them follows. Then it yields for each reason how much undone or lost work is not
-    shown because of it.
-
-    Args:
-        rows: the work, in the order in which it ended.
-        worst: the units that are shown, as of :func:`look_at`.
-    """
-    shown = Counter(unit["reason"] for unit in worst)
-    for kind, what in LISTED_KINDS.items():
-        count = len(units_of_kind(rows, kind))
-        if count > shown[kind]:
-            yield f"{counted(count, 'unit')} {what}: da-score work --list {kind}"
-
-    listed = {unit["unit"] for unit in worst}
-    others = _other_work(rows)
-    names: dict[tuple[str, str], list[str]] = {}
-    for row in rows:
-        unit = row.unit
-        why = _why_not_listed(row, others)
-        if why and unit.unit not in listed:
-            name = short(unit.commit) if unit.commit else printable(unit.unit)
-            names.setdefault((STATE_WORDS[unit.state], why), []).append(name)
-
-    for (state, why), units in names.items():
-        are = counted(len(units), f"{state} unit is", f"{state} units are")
-        some = ", ".join(units[:3]) + and_more(units, 3)
-        yield f"{are} not listed ({why}): {some}"
-
-
-def _table_row(unit: PlainData) -> Cells:
-    subject = unit["subject"]
-    if not subject and not unit["commit"]:
-        subject = "work without a commit"
-
-    where = unit["where"]
-    return (
-        "-" if unit["iteration"] is None else unit["iteration"],
-        str(day_of(unit["ended"]) or "-"),
-        subject_cell(subject or ""),
-        short(unit["commit"] or "-"),
-        unit["text"],
-        short(where) if is_commit(where) else printable(where),
-    )

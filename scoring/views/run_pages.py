@@ -16,7 +16,8 @@ from scoring.sidecars.meaning import NOT_MEASURED, Meaning
 from scoring.sidecars.provenance import Loss
 from scoring.text import counted, cut, printable
 
-from .look_at import look_at, look_at_page
+from .look_at import look_at
+from .look_at_pages import look_at_page
 from .score_pages import score_payload
 from .session_pages import (
     SESSIONS,

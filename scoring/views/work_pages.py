@@ -21,7 +21,7 @@ from .amounts import (
 )
 from .comparisons import RANGES, comparisons, months, notes_on_names, trend
 from .landing_text import STATE_WORDS, states_text
-from .look_at import look_at_page
+from .look_at_pages import look_at_page
 from .table import Cell, Cells, Columns, Line, Lines, Page, Table, numeric
 from .work_groups import FIXED_LATER, WorkGroup
 from .work_rows import (

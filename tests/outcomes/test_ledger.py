@@ -14,7 +14,8 @@ from scoring.evidence.scopes import is_code
 from scoring.evidence.transcripts.facts import TranscriptFacts
 from scoring.evidence.transcripts.observed_facts import Observed, TestsSeen
 from scoring.outcomes.unit import Unit
-from scoring.views.look_at import look_at, look_at_page
+from scoring.views.look_at import look_at
+from scoring.views.look_at_pages import look_at_page
 from scoring.views.table import Line
 from scoring.views.work_rows import WorkRow, work_row
 

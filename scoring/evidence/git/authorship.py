@@ -279,9 +279,8 @@ class AttributedHistory(CommitHistory):
         proposed = sorted(self.proposed.intersection(shas))
         if len(proposed) > _MOST_TWINS:
             return {}
-        resembled = self._with_undone(
-            list(self._landings_by_likeness(proposed).values())
-        )
+        likely = self._landings_by_likeness(proposed)
+        resembled = self._with_undone(list(likely.values()))
         return self.landings(
             landing.commit
             for landing in resembled
@@ -303,9 +302,8 @@ class AttributedHistory(CommitHistory):
     def _decide_together(self, shas: Sequence[str]) -> LandingBySha:
         """Return what :meth:`_landings_by_likeness` does, from git."""
         numbers = {sha: number for number, sha in enumerate(shas)}
-        landings = self._landings_of(
-            self._graph_with(shas), self._commits(shas), numbers
-        )
+        graph = self._graph_with(shas)
+        landings = self._landings_of(graph, self._commits(shas), numbers)
         decided = self._with_releases(list(map(landings.of, shas)))
         return dict(zip(shas, decided, strict=True))
 
@@ -323,9 +321,8 @@ class AttributedHistory(CommitHistory):
             By SHA, the SHA of what the commit became. Commits that were not rewritten are left out.
         """
         settled = self.walk.keys() | self.proposed
-        off_trunk = self._commits(
-            [sha for sha in dict.fromkeys(shas) if sha not in settled]
-        )
+        unsettled = [sha for sha in dict.fromkeys(shas) if sha not in settled]
+        off_trunk = self._commits(unsettled)
         if not off_trunk:
             return {}
 

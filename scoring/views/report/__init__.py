@@ -39,7 +39,7 @@ from scoring.views.comparisons import (
 from scoring.views.cost import HEADINGS, CostSum, cost_sums, expenses
 from scoring.views.cost_days import CostDays
 from scoring.views.landing_text import STATE_WORDS
-from scoring.views.look_at import (
+from scoring.views.look_at_pages import (
     NOTHING_JUDGED,
     look_at_page,
     not_shown,

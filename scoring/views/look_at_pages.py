@@ -1,0 +1,128 @@
+"""The pages of the units that most deserve a look, and of the units of one kind."""
+
+from collections import Counter
+from collections.abc import Collection, Iterator
+
+from scoring.frozen import PlainData
+from scoring.text import and_more, counted, printable, short
+
+from .amounts import cost_text
+from .landing_text import STATE_WORDS
+from .look_at import (
+    LISTED_KINDS,
+    is_commit,
+    look_at,
+    passed_over,
+    place_of,
+    units_of_kind,
+)
+from .table import SHA, SUBJECT, Cells, Column, Line, Page, Table, subject_cell
+from .work_rows import WorkRow, WorkRows, day_of
+
+NOTHING_JUDGED = (
+    "Nothing could be looked at: no session is here, and no work can be judged."
+)
+"""Stands where no unit could have a reason, in place of the words that none has one."""
+
+_LIST_COLUMNS = (Column("COST", right=True), "ENDED", SUBJECT, "WHERE")
+
+_COLUMNS = (
+    Column("ITER", right=True),
+    Column("DATE"),
+    SUBJECT,
+    SHA,
+    Column("WHY", prose=True),
+    Column("WHERE"),
+)
+
+
+def nothing_was_judged(rows: WorkRows) -> bool:
+    """Return whether no work has a session here, and none has been judged."""
+    return not any(row.unit.sessions or row.unit.defective is not None for row in rows)
+
+
+def look_at_page(rows: WorkRows) -> Page:
+    """Yield the units that most deserve a look, and how many there are of each kind of trouble."""
+    worst = look_at(rows)
+    others = list(not_shown(rows, worst))
+    if not worst and not others:
+        said = "Nothing needs a look."
+        if not rows:
+            said = "Nothing to look at: no work was found or chosen."
+        elif nothing_was_judged(rows):
+            said = NOTHING_JUDGED
+        yield said
+        return
+
+    if worst:
+        yield Line("Look at", "bold")
+        yield Table(_COLUMNS, list(map(_table_row, worst)))
+    yield from (Line(text, "dim") for text in others)
+
+
+def units_page(rows: WorkRows, kind: str) -> Page:
+    """Yield a table of units of one of :data:`LISTED_KINDS`, below how many they are."""
+    yield Line(f"{counted(len(rows), 'unit')} {LISTED_KINDS[kind]}", "bold")
+    if rows:
+        yield Table(_LIST_COLUMNS, list(map(_list_row, rows)))
+
+
+def _list_row(row: WorkRow) -> Cells:
+    unit = row.unit
+    where = f"session {row.values['session_id']}"
+    if unit.commit:
+        where = short(unit.commit)
+    elif unit.first_line:
+        where = place_of(unit.first_line, row)
+    return (
+        cost_text(row.cost),
+        str(day_of(unit.ended) or "-"),
+        subject_cell(unit.subject or "work without a commit"),
+        printable(where),
+    )
+
+
+def not_shown(rows: WorkRows, worst: Collection[PlainData]) -> Iterator[str]:
+    """Yield for each kind of trouble of which not all units are shown how many there are.
+
+    How to list them follows. Then it yields for each reason how much undone or lost work is not
+    shown because of it.
+
+    Args:
+        rows: the work, in the order in which it ended.
+        worst: the units that are shown, as of :func:`look_at`.
+    """
+    shown = Counter(unit["reason"] for unit in worst)
+    for kind, what in LISTED_KINDS.items():
+        count = len(units_of_kind(rows, kind))
+        if count > shown[kind]:
+            yield f"{counted(count, 'unit')} {what}: da-score work --list {kind}"
+
+    listed = {unit["unit"] for unit in worst}
+    names: dict[tuple[str, str], list[str]] = {}
+    for row, why in passed_over(rows):
+        unit = row.unit
+        if unit.unit not in listed:
+            name = short(unit.commit) if unit.commit else printable(unit.unit)
+            names.setdefault((STATE_WORDS[unit.state], why), []).append(name)
+
+    for (state, why), units in names.items():
+        are = counted(len(units), f"{state} unit is", f"{state} units are")
+        some = ", ".join(units[:3]) + and_more(units, 3)
+        yield f"{are} not listed ({why}): {some}"
+
+
+def _table_row(unit: PlainData) -> Cells:
+    subject = unit["subject"]
+    if not subject and not unit["commit"]:
+        subject = "work without a commit"
+
+    where = unit["where"]
+    return (
+        "-" if unit["iteration"] is None else unit["iteration"],
+        str(day_of(unit["ended"]) or "-"),
+        subject_cell(subject or ""),
+        short(unit["commit"] or "-"),
+        unit["text"],
+        short(where) if is_commit(where) else printable(where),
+    )
