@@ -359,7 +359,7 @@ def _sightings(unit: Unit) -> dict[str, str]:
 
 
 def passed_over(rows: WorkRows) -> Iterator[tuple[WorkRow, str]]:
-    """Yield the undone and lost work that is no row of its own, each with the reason in words.
+    """Yield the undone and lost work that gets no row, each with the reason in words.
 
     Args:
         rows: the work, in the order in which it ended.

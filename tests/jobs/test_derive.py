@@ -11,7 +11,6 @@ import yaml
 from helpers import tables
 from helpers.checkpoints import Files, about, name, record
 from helpers.commands import DaScore, one_line
-from helpers.doors import watched_doors
 from helpers.harness_lines import cases
 from helpers.histories import Session
 from helpers.repos import START, STEP, Repo
@@ -1003,16 +1002,6 @@ class TestWhatItAsks:
         for entry in lines_of_work.log.iterdir():
             entry.unlink()
         assert len(found(lines_of_work.derive("--dry-run"))) == 2
-
-    def test_where_a_commit_landed_is_asked_once(self, lines_of_work: Work) -> None:
-        lines_of_work.repo.commit({"t.py": "three = 3\n"}, "Test more")
-        merges = []
-        for _ in range(3):
-            with watched_doors() as doors:
-                lines_of_work.da_score("derive", "--json", "--dry-run")
-            merges.append(sum("merge-tree" in command for command in doors.commands))
-        assert merges[0] > 0
-        assert merges[1:] == [0, 0]
 
     @pytest.mark.parametrize(
         ("rubric", "warning", "readings"),

@@ -14,7 +14,7 @@ from helpers.facts import TRUNK, facts_of
 from rubric import BAND_LABELS, Rubric, Score, released_rubric
 from scoring.evidence.artifacts import Corrections
 from scoring.evidence.facts import IterationFacts
-from scoring.evidence.git.facts import ANCESTOR, Changed, Landing
+from scoring.evidence.git.facts import ANCESTOR, STANDS, Changed, Landing
 from scoring.evidence.scopes import DeclaredScope
 from scoring.evidence.transcripts.facts import TranscriptFacts
 from scoring.evidence.transcripts.observed_facts import Observed, TestsSeen
@@ -58,7 +58,7 @@ def facts(given: dict[str, Any], attributed: bool) -> IterationFacts:
     )
     return facts_of(
         record,
-        landing=Landing("attributed", TRUNK, sha, sha, ANCESTOR, sha),
+        landing=Landing("attributed", TRUNK, sha, sha, ANCESTOR, sha, undone=STANDS),
         changed=Changed(
             "attributed", sha, sha, tuple(changed.get("files", ("src/app.py",)))
         ),
