@@ -250,7 +250,7 @@ def _list_of(title: str, texts: Iterable[tuple[LogReport, str | None]]) -> Page:
 
 
 def _reasons_to_score(reports: list[LogReport]) -> Iterator[tuple[LogReport, str]]:
-    """Yield a text for each reason for new scores in a log: the iterations, then the reason."""
+    """Yield each log once for each reason to score in it, with a text: ``1-3, 7: the reason``."""
     for report in reports:
         by_reason = lists_by_key(
             (reason, iteration) for iteration, reason in report.scored.items()

@@ -383,7 +383,7 @@ def _origins_of_transcripts(view: LogView, verdict: Verdict) -> list[str]:
 
 
 def _append(path: Path, text: str) -> None:
-    """Append to a file in one write, so that nothing of another step comes in between.
+    """Append to a file in one write, so that no text of another build step comes in between.
 
     Raises:
         WriteError: the file cannot be written.

@@ -350,9 +350,9 @@ class Evidence(EntryEvidence):
     def _windows(self) -> dict[int, IterationWindow]:
         """The time of each iteration with a commit that git has, by its number.
 
-        The start, which does not count, is the commit of the iteration before that has one, or None
-        for the first. The end, which counts, is the commit of the iteration. Both are committer
-        times.
+        The end, which counts, is the commit of the iteration. The start, which does not count, is
+        the end of the last iteration before it that has such a commit; None for the first one.
+        Both are committer times, in nanoseconds since 1970.
         """
         windows = {}
         start: int | None = None

@@ -56,7 +56,9 @@ _DEEPEST_TOP = 3
 
 @contextlib.contextmanager
 def scratch_folder(config: FleetConfig) -> Iterator[Path]:
-    """Yield a new folder, which is removed after the block. Folders of killed workers go before.
+    """Yield a new folder, which is removed after the block.
+
+    Before it is made, the folders that killed workers left are removed.
 
     Raises:
         InputError: the folder cannot be made.

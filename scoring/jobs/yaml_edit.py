@@ -344,7 +344,10 @@ def item_added(
     key: str,
     item: CommentedMap,
 ) -> TextEdit:
-    """Return the edit that adds an item to the end of a list, in lines of its own outside of flows.
+    """Return the edit that adds an item to the end of a list.
+
+    The item gets lines of its own, or stays in one line where the list is in flow style, as in
+    ``[a, b]``. A list without items has the style of the block.
 
     Args:
         source: the text.

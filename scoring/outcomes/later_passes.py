@@ -45,7 +45,15 @@ class _Run(NamedTuple):
         return (self.event.passed_tests or 0) + (self.event.failed_tests or 0)
 
     def has_all_of(self, failed: "_Run", command: str) -> bool:
-        """Return whether a later run of a command is known to have all tests of a failed one."""
+        """Return whether this later run of a command counts as having all tests of a failed one.
+
+        It does if it has at least as many tests. Where the number of either is not known, it does
+        unless the command is cut off.
+
+        Args:
+            failed: the failed run of the same command.
+            command: the first words of the command, with "…" at the end where it is cut off.
+        """
         if self.test_count is None or failed.test_count is None:
             return not command.endswith("…")  # what was cut off may choose other tests
         return self.test_count >= failed.test_count

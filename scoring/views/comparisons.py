@@ -252,7 +252,10 @@ def comparisons(work: WorkRows, least: int = 2) -> list[Comparison]:
 
 
 def notes_on_names(work: WorkRows) -> Lines:
-    """Yield what the mark of names that are only stated means, if a harness or a model has it."""
+    """Yield a line that explains the mark of stated names, if a harness or a model has it.
+
+    A commit or its checkpoint states such a name, and no transcript shows it.
+    """
     names = set()
     for row in work:
         names |= {row.values.get("harness"), row.values.get("model")}

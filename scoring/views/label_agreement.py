@@ -229,6 +229,8 @@ def agreement_of(
 ) -> LabelAgreement:
     """Measure how far the people of a log agree, and how far the score agrees with their labels.
 
+    The score is compared without what the labels add to it.
+
     Args:
         labels: the labels by iteration.
         scores: the scores of the log.

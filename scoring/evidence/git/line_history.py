@@ -82,7 +82,7 @@ class LineHistory:
         cache_dir: Path | None = None,
         warn: Warn = silent,
     ) -> None:
-        """Read lines of one repository.
+        """Keep what is needed to read lines of one repository. Nothing is read yet.
 
         Args:
             repository: the open repository.

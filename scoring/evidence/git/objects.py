@@ -204,5 +204,5 @@ def tree_entries(chunks: Iterable[bytes], tree: str) -> Iterator[TreeEntry]:
 
 
 def is_one_question(name: str) -> bool:
-    """Return whether a name is one question on git's standard input."""
+    """Return whether git reads a name as one line of its input: without a line break or NUL."""
     return not _UNSAFE_IN_NAME.search(name)

@@ -80,7 +80,7 @@ class EventReader(JsonReader, Observations):
 
     @property
     def next_event(self) -> int:
-        """In documents, the number of the next event."""
+        """The number of the next event in a document. In any file, 0 until the first event."""
         return self.at.line + 1
 
     @property

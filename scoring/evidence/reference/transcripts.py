@@ -51,7 +51,11 @@ class ReferenceReader(JsonReader):
         self.read_own_line(number, line)
 
     def events(self) -> TranscriptEvents:
-        """Return the events of the lines that were read and that contribute something."""
+        """Return the times of the lines that were read, and an event for each that contributes.
+
+        Lines have no numbers here: their times, sorted, take the place of these. A line of which
+        ``shows`` is None has no time among them, but may have an event.
+        """
         if not self._lines:
             return TranscriptEvents()
 
@@ -59,7 +63,7 @@ class ReferenceReader(JsonReader):
         more = []
         for line in self._lines:
             if line.shows is not None:
-                covers.append(line.line)
+                covers.append(line.line)  # its time
             if line.shows or line.tool_calls or line.turn:
                 more.append(line)
 

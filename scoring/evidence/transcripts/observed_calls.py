@@ -247,7 +247,7 @@ class ObservedCommits:
             self._add_shown(self._last_quiet, shas)
 
     def _add_shown(self, index: int, shas: Sequence[str]) -> None:
-        """Note the commits that were shown after a commit without a SHA, which may be among them.
+        """Add commits that may be the one without a SHA: its call or the next command showed them.
 
         Args:
             index: the index in ``noted`` of the commit without a SHA.

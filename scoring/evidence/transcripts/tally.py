@@ -339,11 +339,14 @@ class Tally:
 def facts_at(
     tallies: Mapping[str, Tally], places: Iterable[int] | None = None
 ) -> TranscriptFacts:
-    """Return what is at some places, in order of the names of harnesses.
+    """Return the sums over all harnesses at some places, and those of each harness in turn.
+
+    Harnesses are in order of their names. One without a name, and one that has nothing at these
+    places, is only in the sums. Without a line at them ``covered`` is False.
 
     Args:
         tallies: the tally of each harness, by its name.
-        places: the places; None: all.
+        places: the numbers of parts of sessions, or of slices of time; None: all.
     """
     total = _Sums()
     harnesses = []

@@ -92,7 +92,10 @@ class MiniLM:
         texts: int,
         name: str,
     ) -> Numbers:
-        """Return the states of each text mixed by attention of twelve heads.
+        """Return the states of each text after attention of twelve heads.
+
+        The output of the heads goes through a dense layer and is added to the states; the sum is
+        normalized.
 
         Args:
             states: the states, a row for each token of each text in turn.

@@ -175,11 +175,14 @@ def score_round(
 ) -> Scores:
     """Return the scores of a round.
 
+    The recent novelty is that of this round and the one before together. Without a record of that
+    one, it is what a first record states, or else the novelty of this round alone.
+
     Args:
         record: the record of the round.
         previous: the record of the round before; None without one.
-        is_first: whether ``record`` is the first one of the meeting. A first record may state the
-            recent novelty itself, because rounds before it have no record.
+        is_first: whether ``record`` is the first one of the meeting. Only a first record may state
+            the recent novelty, because rounds before it have no record.
         weights: what each score counts in the completeness.
     """
     levels = coverage(record)
