@@ -34,7 +34,7 @@ class Corrections(NamedTuple):
 def reported_corrections(
     record: IterationRecord, repo_root: Path | str, warn: Warn
 ) -> Corrections:
-    """Return the sums of the corrections that an entry and its review report.
+    """Return two sums: of the retries that an entry reports, and of the counts in its review.
 
     A count below 0 is read as 0, and ``warn`` takes a line that names the count.
     """

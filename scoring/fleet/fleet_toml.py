@@ -120,7 +120,10 @@ _SOURCE_KINDS: Kinds = {
 
 
 class _FleetFile(NamedTuple):
-    """A FLEET.toml. Its methods raise a SettingsError for what is wrong.
+    """What the values of a FLEET.toml are checked and completed with: its name and its folder.
+
+    The methods take single values, and raise a SettingsError that names the file for what is wrong.
+    The content of the file is not kept here.
 
     Attributes:
         name: what errors call the file.

@@ -289,10 +289,12 @@ def _settle_rests(
     times: Sequence[int],
     horizon: float,
 ) -> None:
-    """Make rests that wrote little talk, and add those that a commit has whole to its unit.
+    """Make rests that wrote little talk, and move others to the unit of a commit with their lines.
 
-    The unit is that of a landed commit of which another session's lines are here, authored since
-    the rest began, that adds at least :data:`SAME_PATCH` of what the rest wrote.
+    A rest that wrote fewer than :data:`LEAST_LINES` lines becomes talk. Any other moves into the
+    unit of the newest trunk commit that was authored since the rest began and adds at least
+    :data:`SAME_PATCH` of what the rest wrote. A commit counts only if its unit has transcript lines
+    already, as from the session that made it. A rest without such a commit stays a rest.
 
     Args:
         units: the units, with their lines.

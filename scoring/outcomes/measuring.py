@@ -121,9 +121,10 @@ def measure(units: Iterable[OpenUnit], work: AllWork, times: Sequence[int]) -> N
 
 
 def _observe_without_commits(units: Iterable[OpenUnit], work: AllWork) -> None:
-    """Give rests and talk the test runs that their lines show, and where these lines are.
+    """Add to each rest and talk an :class:`Observed` from its transcript lines.
 
-    Units with a commit have theirs already.
+    It has the test runs, the place of the last run in the transcripts if that has a verdict, and
+    the places of the unit's lines. Units with a commit have theirs already, and stay as they are.
     """
     asked = [unit for unit in units if unit.kind != "commit"]
     sessions, of_units = _parts_of(asked, work)

@@ -63,7 +63,11 @@ def objective_checks(
 
 
 def _checks_of_own_lines(observed: Observed) -> dict[str, SignalValue]:
-    """Return the checks of an iteration's own lines, by the names of their fields."""
+    """Return the checks of the transcript lines of an iteration, by the names of their fields.
+
+    All are absent where no lines belong to the iteration. Those about the last test run are also
+    absent where no test ran, or that run has no verdict.
+    """
     tests = observed.tests
     corrections = observed.corrections
     how = attribution(observed)

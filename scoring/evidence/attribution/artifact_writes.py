@@ -31,6 +31,7 @@ class Writes:
     """
 
     def __init__(self, root: Path, work: AllWork, artifacts: Collection[str]) -> None:
+        """Collect the paths, the artifacts that they lead to, and the folders of the sessions."""
         files = work.files if artifacts else []
         tops = work.work_trees.tops if artifacts else []
         artifact_of = {}
@@ -54,10 +55,13 @@ class Writes:
         for path in paths:
             self._written.setdefault(posixpath.basename(path), set()).add(path)
         self._possible = _paths(files, PossibleEdit)
+        # ``$/PATH`` is a path in a folder that is not known; it is looked up as ``/PATH``.
         self._maybe_linked = artifacts_at(
             path.removeprefix("$") for path in self._possible
         )
 
+        # Folders that may hold any artifact: the tops of work trees, and folders of sessions
+        # outside of these. What writes below a folder inside a work tree cannot reach all of it.
         inside = tuple(f"{top}/" for top in tops)
         folders = {span.cwd for file in files for span in file.events.spans}
         self._folders = {folder for folder in folders if not folder.startswith(inside)}

@@ -54,8 +54,12 @@ def cut_trees(
 ) -> None:
     """Cut trees at the commits of their sessions.
 
+    A tree is also cut where a session worked for another repository, if the part before that edits
+    nothing.
+
     Args:
-        shares: the iterations. ``made`` is set to what the last line shows of their commits.
+        shares: the iterations. Where lines show commits of an iteration, its ``made`` is set to the
+            last one, in the order of :func:`known_commits`.
         changed: the files that these commits changed.
         trees: the sessions with their sub-agents. Their ``cuts`` are set.
         became: the name of each commit that sessions show, or of what the commit became, by the

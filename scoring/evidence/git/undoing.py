@@ -159,11 +159,14 @@ class Candidate:
             path: the path of the file before the commit.
             blob: the id of the content.
         """
-        return (path, blob) in self._blobs_after
+        return (path, blob) in self._old_paths_with_new_blobs
 
     @cached_property
-    def _blobs_after(self) -> set[tuple[str, str]]:
-        """The path of each file before the commit, with the id of its content after it."""
+    def _old_paths_with_new_blobs(self) -> set[tuple[str, str]]:
+        """For each file of the commit, its path before the commit, and its content's id after it.
+
+        A file that the commit renames has its old path here.
+        """
         return {(file.old_path, file.new_blob) for file in self.patch}
 
     def _undoes_every_file(self) -> bool:

@@ -132,7 +132,7 @@ class ObservedRuns:
 
 
 def _run_ended(ended_at: EventPlace, call: int, verdict: TestVerdict) -> TestRun:
-    """Return a run that ended somewhere with a verdict, by the key of its call."""
+    """Make a test run from the place where it ended, the key of its call, and its verdict."""
     return TestRun(
         *ended_at,
         call=call,

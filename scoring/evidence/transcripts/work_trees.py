@@ -32,7 +32,10 @@ InRepository: TypeAlias = Callable[[str], bool]
 
 
 class WorkTrees:
-    """The work trees of a repository. Call it with a folder. Git is asked at the first call.
+    """The work trees of a repository.
+
+    Called with a folder, it returns whether work there is work in the repository. Git is asked at
+    the first call.
 
     Args:
         repository: a directory of the repository, or the open repository.
