@@ -385,12 +385,7 @@ class ShellReader:
         )
 
     def _note_keyword(self, keyword: str) -> None:
-        """Note what a keyword opens or closes: branches, or a group of commands.
-
-        A ``{`` opens a group only as the body of a function, and a ``}`` closes the innermost group
-        only if that is such a body. The word ``case`` is read as a command, which opens the
-        branches that ``esac`` closes here.
-        """
+        """Note what a keyword opens or closes: branches, a loop, or the body of a function."""
         closed_by = {"do": "done", "{": "}"}.get(keyword)
         if keyword == "if":
             self.events.append(Between.BRANCHES_OPEN)
