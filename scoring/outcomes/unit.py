@@ -174,23 +174,22 @@ class Unit:
         return TestsSeen()
 
     @property
-    def last_passed(self) -> bool | None:
-        """Whether its last run of tests passed, or None without a verdict."""
-        return self.last_tests.last_passed
-
-    @property
     def failed_at(self) -> tuple[Path, int] | None:
         """Where its last failed test run is, unless a later run on the same code replaces it."""
-        for observed in reversed(self.observed):
-            tests = observed.tests
-            if tests.failed_at or tests.last_passed is not None:
-                return tests.failed_at
-        return None
+        return self._standing_tests.failed_at
 
     @property
     def tests_hold(self) -> bool | None:
         """Whether its tests passed on the code that it committed, or None without a verdict."""
-        return False if self.failed_at else self.last_passed or None
+        return self._standing_tests.hold
+
+    @property
+    def _standing_tests(self) -> TestsSeen:
+        """The last test runs that say how tests ended on the code of its commit, or no runs."""
+        for observed in reversed(self.observed):
+            if observed.tests.hold is not None:
+                return observed.tests
+        return TestsSeen()
 
     @property
     def lines_written(self) -> int | None:

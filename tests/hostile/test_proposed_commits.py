@@ -472,6 +472,16 @@ FAILURE = ("pytest -q", "1 failed in 0.1s")
             0,
             id="in a work tree",
         ),
+        pytest.param(
+            [
+                says("echo more > NOTES.md"),
+                says("git checkout main"),
+                FAILURE,
+                says("git checkout own"),
+            ],
+            0,
+            id="on the trunk, with a note since",
+        ),
     ],
 )
 def test_tests_that_fail_on_other_code_speak_against_no_work_that_passed(
@@ -479,7 +489,9 @@ def test_tests_that_fail_on_other_code_speak_against_no_work_that_passed(
 ) -> None:
     change.commit(FILES, SUBJECT)
     keep_session(change, TESTS[1], before=before)
-    assert check("--no-failing-tests").status == status
+    found = check("--no-failing-tests")
+    assert found.status == status
+    assert "1 with a test run" in found.out
 
 
 @pytest.mark.parametrize(
@@ -494,6 +506,11 @@ def test_tests_that_fail_on_other_code_speak_against_no_work_that_passed(
             ],
             0,
             id="after an edit",
+        ),
+        pytest.param(
+            [says("echo more > NOTES.md"), says("pytest -q | head -1", ".")],
+            3,
+            id="after a note",
         ),
         pytest.param([says("pytest -q | head -1", "F"), TESTS], 0, id="and a pass"),
     ],

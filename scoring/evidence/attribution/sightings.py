@@ -5,7 +5,6 @@ from collections import Counter, defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from operator import attrgetter
-from pathlib import Path
 
 from msgspec.structs import replace
 
@@ -188,16 +187,21 @@ class Sightings:
         )
 
         runs_before_end = [run for run in runs if end is None or run.began <= end]
-        if verdicts[False]:
-            tests = replace(
-                tests, failed_at=self._failed_at(runs_before_end, end, folder)
-            )
+        standing = (
+            self._standing(runs_before_end, end, folder) if verdicts[False] else None
+        )
+        if standing:
+            failed_at = None
+            if standing.event.passed is False:
+                failed_at = standing.path, standing.line
+            tests = replace(tests, hold=standing.event.passed, failed_at=failed_at)
         if not runs_before_end or runs_before_end[-1].event.passed is None:
             return tests, None
         last = runs_before_end[-1]
         tests = replace(
             tests,
             last_passed=last.event.passed,
+            hold=tests.hold if standing else last.event.passed,
             edited_after=any(
                 last.time < edit.time <= (end or edit.time) for edit in edits
             ),
@@ -208,10 +212,10 @@ class Sightings:
         )
         return tests, last
 
-    def _failed_at(
+    def _standing(
         self, runs: Sequence[Sighting], end: int | None, folder: str
-    ) -> tuple[Path, int] | None:
-        """Return where the run is that says how the tests of the work ended, if it failed.
+    ) -> Sighting | None:
+        """Return the run that says how the tests of the work ended, or None without runs.
 
         Args:
             runs: the runs up to the end, by when they began.
@@ -230,9 +234,7 @@ class Sightings:
         for run in of_work or runs:
             if standing is None or self._replaces(run, standing, changes[run.session]):
                 standing = run
-        if standing is None or standing.event.passed is not False:
-            return None
-        return standing.path, standing.line
+        return standing
 
     def _replaces(self, run: Sighting, earlier: Sighting, changes: CodeChanges) -> bool:
         """Return whether a run of tests says of the work what an earlier one does not say.
@@ -246,7 +248,7 @@ class Sightings:
             or changes.is_for(run, earlier)
         )
         is_edited = any(
-            earlier.time < seen.time < run.began
+            earlier.time < seen.time < run.began and _changes_code(seen)
             for seen in self.of(Edit, UnseenEdit, WorkReset)
         )
         if run.event.passed is False:
@@ -265,7 +267,7 @@ class Sightings:
             if end is not None and seen.time > end:
                 continue
             if isinstance(seen.event, WorkReset):
-                if seen.event.kind != "amend" and not are_no_code([path]):
+                if _changes_code(seen):
                     changes.last = seen.time
             elif isinstance(seen.event, CodeSwitched):
                 changes.times.append(seen.time)
@@ -362,6 +364,12 @@ class Sightings:
             return bool(self.of(TestRun))
         programs = TOOLS_BY_VERIFIER_TYPE.get(name, (name,))
         return any(key_of(program) in self.programs for program in programs if program)
+
+
+def _changes_code(seen: Sighting) -> bool:
+    """Return whether an edit, or what takes work back, may have changed code in the work tree."""
+    is_amend = isinstance(seen.event, WorkReset) and seen.event.kind == "amend"
+    return not is_amend and not are_no_code([seen.text])
 
 
 def _newly_failed(runs: Sequence[Sighting], edits: Sequence[Sighting]) -> bool:

@@ -33,6 +33,7 @@ class TestsSeen(Frozen):
             code was edited in between, and no run passed after that edit.
         failed_at: where the run is, by its transcript and line, that says how the tests ended on
             the code that was committed, if it failed; else None.
+        hold: whether that run passed; None without a run or a verdict.
     """
 
     __test__ = False  # pytest takes a class of this name for tests
@@ -48,6 +49,7 @@ class TestsSeen(Frozen):
     no_verdict: int = 0
     newly_failed: bool = False
     failed_at: tuple[Path, int] | None = None
+    hold: bool | None = None
 
 
 class CorrectionsSeen(Frozen):
