@@ -194,7 +194,9 @@ class AttributedHistory(CommitHistory):
         for landing, work in zip(landings, works, strict=True):
             answer = undone[work] if work is not None else STANDS
             reverted_by = answer.by("reverted")
-            known = None if work in self.observed_work.unanswered else answer
+            is_asked = landing.commit not in self._shallow
+            is_known = is_asked and work not in self.observed_work.unanswered
+            known = answer if is_known else None
             decided.append(replace(landing, reverted_by=reverted_by, undone=known))
         return decided
 

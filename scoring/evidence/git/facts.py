@@ -241,7 +241,8 @@ class Landing(Frozen):
         part_of: the trunk commit that should have the work, but has too few of its lines.
         old_git: the version of git, where that was too old to try a merge.
         undone: whether something undid the work, and what; None under the reference's rules,
-            before that was asked, and where git did not answer all that it was asked for it.
+            before that was asked, where git did not answer all that it was asked for it, and for
+            the oldest commits of a shallow clone.
     """
 
     rules: Rules

@@ -35,10 +35,12 @@ class _KeptUndone(msgspec.Struct, array_like=True, frozen=True):
     Attributes:
         tip: the tip of the trunk for which the answer holds.
         undone: the answer.
+        is_known: whether git answered all that it was asked for it, or it says what undid the work.
     """
 
     tip: str
     undone: Undone
+    is_known: bool
 
 
 class WorkOnTrunk:
@@ -56,6 +58,7 @@ class WorkOnTrunk:
         self._graph = trunk.graph
         self._kept_name = f"undone {trunk.code_globs} {trunk.horizon}".encode()
         self._fates: dict[str, Fate | None] = {}
+        self._unread: set[str] = set()  # works of which git lacks a patch that may tell
         self.unanswered: set[TrunkWork] = set()
 
     # Answers
@@ -82,10 +85,12 @@ class WorkOnTrunk:
         missing = [work for work in dict.fromkeys(works) if not self._has_kept(work)]
         if missing:
             for work, undone in self.find(missing).items():
-                self._kept[work.key] = _KeptUndone(self._tip, undone)
-                if self._history.repository.time.has_failed and not undone.taken_back:
-                    self.unanswered.add(work)
+                has_failed = self._history.repository.time.has_failed
+                is_whole = not has_failed and work.commit not in self._unread
+                is_known = is_whole or undone.taken_back is not None
+                self._kept[work.key] = _KeptUndone(self._tip, undone, is_known)
             self._history.keep(self._kept_name, self._kept)
+        self.unanswered |= {work for work in works if not self._kept[work.key].is_known}
         return {work: self._kept[work.key].undone for work in works}
 
     def is_named_as_taken_back(self, commit: str) -> bool:
@@ -129,7 +134,7 @@ class WorkOnTrunk:
                 naming += self._naming(taken.back_in, "")
         if any(position[commit] < position[kept.tip] for commit in naming):
             return False
-        self._kept[work.key] = _KeptUndone(self._tip, kept.undone)
+        self._kept[work.key] = _KeptUndone(self._tip, kept.undone, kept.is_known)
         return True
 
     @property
@@ -155,7 +160,9 @@ class WorkOnTrunk:
         pairs = [self._graph.pair(work.commit) for work in asked]
         works = {}
         for work, patch in zip(asked, self._history.patches(pairs), strict=True):
-            if patch is not None:
+            if patch is None:
+                self._unread.add(work.commit)
+            else:
                 works[work] = Work(work.commit, work.also, patch, fate_of[work])
 
         answers = dict.fromkeys(asked, STANDS)
@@ -229,6 +236,7 @@ class WorkOnTrunk:
         """
         patch = self._history.own_patch(commit, self._graph.parents[commit])
         if patch is None:
+            self._unread.add(work.commit)
             return None
 
         return Candidate(

@@ -577,3 +577,36 @@ class TestPartialClone:
             landed_value(found).detail
             == f"cannot tell whether commit {two[:12]} landed on master: objects are missing"
         )
+
+
+class TestWhatIsNotKnown:
+    """Nothing says that work was not reverted where git cannot say what a commit changes."""
+
+    UNKNOWN = "; whether it was reverted is not known"
+
+    def test_of_the_oldest_commits_of_a_shallow_clone(self, tmp_path: Path) -> None:
+        repo = started(tmp_path)
+        sha = repo.commit({"a.py": "value = compute()\n" * 9}, "work")
+        repo.git("revert", "--no-edit", sha)
+        details = {}
+        for depth in (2, 3):
+            shallow = clone(repo.path, tmp_path / f"{depth}", f"--depth={depth}")
+            details[depth] = landed_value(with_undone(shallow, sha)).detail
+        assert details[2].endswith(self.UNKNOWN)
+        assert "but reverted by" in details[3]
+
+    def test_of_work_that_is_too_large_to_read(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        repo = started(tmp_path)
+        names = [f"{number}.py" for number in range(9)]
+        sha = repo.commit(dict.fromkeys(names, "value = compute()\n" * 9), "work")
+        repo.git("revert", "--no-edit", sha)
+        assert "but reverted by" in landed_value(with_undone(repo, sha)).detail
+
+        monkeypatch.setattr("scoring.evidence.git.patches.MOST_CHANGES", 5)
+        for cache in (None, tmp_path / "cache", tmp_path / "cache"):
+            records = [record(1, sha)]
+            history = AttributedHistory(repo.path, records, cache_dir=cache)
+            detail = landed_value(history.landing(records[0])).detail
+            assert detail.endswith(self.UNKNOWN)
