@@ -8,6 +8,7 @@ from .amounts import cost_text, unpriced_lines
 from .cost import HEADINGS, CostFate, Costs, CostSum, PaidUnit, fate_of
 from .cost_days import CostDays
 from .landing_text import STATE_WORDS
+from .look_at import is_commit
 from .machine_cost import MachineCost, UseSum
 from .table import Line, Page, Table, numeric
 from .work_rows import day_of
@@ -64,7 +65,7 @@ def _dearest_table(units: Sequence[PaidUnit], days: CostDays) -> Table:
         if fate_of(unit) is CostFate.FIXED:
             state = "landed, fixed later"
         where = paid_unit.where
-        if not where.startswith("session ") and ":" not in where:
+        if is_commit(where):
             where = short(where)
         ended = str(day_of(paid_unit.ended, days.zone) or "-")
         subject = shortened(unit.subject) or "-"

@@ -13,8 +13,18 @@ from helpers.repos import Repo
 from scoring.evidence.transcripts.facts import Spent
 from scoring.outcomes.unit import State, Unit
 from scoring.views.amounts import cost_text
-from scoring.views.cost import GROUPINGS, HEADINGS, CostFate, cost_sum, expenses
+from scoring.views.cost import (
+    GROUPINGS,
+    HEADINGS,
+    CostFate,
+    Costs,
+    PaidUnit,
+    cost_sum,
+    expenses,
+)
 from scoring.views.cost_days import CostDays
+from scoring.views.cost_pages import cost_page
+from scoring.views.table import pipe_text
 from scoring.views.work_rows import WorkRow
 
 
@@ -138,6 +148,27 @@ def test_one_day_and_its_dearest_work(cost: Any) -> None:
     assert (unit["state"], len(unit["where"])) == ("landed", 40)
     since = cost("--since", first["name"], "--until", first["name"], "--json").json
     assert since["total"] == value["total"]
+
+
+@pytest.mark.parametrize(
+    ("where", "shown"),
+    [
+        ("/home/a/.local/share/amp/threads/T-1.json", None),
+        ("/home/a/s.jsonl:4", None),
+        ("session 0123456789abcdef", None),
+        ("a" * 40, "a" * 12),
+    ],
+)
+def test_the_place_of_the_dearest_work_is_whole_but_for_a_commit(
+    where: str, shown: str | None
+) -> None:
+    """The document of a harness that counts events is a path without the number of a line."""
+    total = cost_sum("all", [])
+    unit = PaidUnit(Unit("u", "rest"), None, 1.0, where)
+    page = pipe_text(
+        cost_page(Costs(CostDays(), "day", total, [total], [unit], 0, [], []))
+    )
+    assert page.split("\n")[-2].endswith(shown or where)
 
 
 def test_what_has_no_price_is_counted_and_never_priced_as_usual(
