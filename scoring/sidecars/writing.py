@@ -143,16 +143,20 @@ class SidecarComparison(Frozen):
         of_git = replace(old, trunk_ref=new.trunk_ref, landed=new.landed)
         if changed_between(of_git, new):
             return False
-        return _other_votes(self.old_score) == _other_votes(self.files.score)
+        old_votes = _votes(self.old_score)
+        new_votes = _votes(self.files.score)
+        old_landing = old_votes.pop(LANDED, None)
+        new_landing = new_votes.pop(LANDED, None)
+        # else somebody edited the score
+        has_git_changed = old != of_git or old_landing != new_landing
+        return has_git_changed and old_votes == new_votes
 
 
-def _other_votes(score: PersistedScore) -> list[tuple[object, ...]]:
-    """Return the votes of a score, without that of the landing."""
-    return [
-        (row.signal, row.present, row.sub_score, row.detail)
-        for row in score.breakdown
-        if row.signal != LANDED
-    ]
+def _votes(score: PersistedScore) -> dict[str, tuple[object, ...]]:
+    """Return by signal how a score has it vote."""
+    return {
+        row.signal: (row.present, row.sub_score, row.detail) for row in score.breakdown
+    }
 
 
 def compare_with_sidecar(

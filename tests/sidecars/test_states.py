@@ -245,3 +245,20 @@ def test_one_from_before_it_was_known_whether_work_landed_says_no_more(
     assert da_score(*gates, "--no-stale").status == 3
     assert da_score("backfill", "--rubric", "3.1.0", "--refresh-git").status == 0
     assert da_score(*gates, "--no-stale").status == 0
+
+
+def test_backfill_lays_no_edited_score_to_the_charge_of_git(
+    place: Place, da_score: DaScore
+) -> None:
+    """Where the store does not know what a score was computed from, as in a fresh clone."""
+    place.iteration(1)
+    place.session("one", place.turn(1), place.turn(1, 2))
+    assert da_score("run", "--rubric", "3.1.0").status == 0
+    (path,) = place.repo.path.rglob("iter-1.score.yaml")
+    written = path.read_text("utf-8")
+    text, count = re.subn(r"(?m)^value: .*$", "value: 0.99", written)
+    assert count == 1
+    path.write_text(text, "utf-8")
+    found = da_score("backfill", "--rubric", "3.1.0", "--no-cache").out
+    assert "Git answers differently" not in found
+    assert path.read_text("utf-8") == written
