@@ -244,6 +244,31 @@ def test_a_tree_that_is_none_is_an_error_of_git(tmp_path: Path, tree: bytes) -> 
         check_out(repo.path / ".git", tmp_path / "made", 8, 8 << 20)
 
 
+def test_what_an_annotated_tag_leads_to_counts_as_no_tag(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    repo = Repo(tmp_path / "repo")
+    repo.commit({"a.txt": "a"}, "feat: a")
+    for number in range(6):
+        repo.git("tag", "-a", "-m", "a tag", f"t{number}")
+    repo.git("pack-refs", "--all")
+    monkeypatch.setattr("scoring.evidence.git.checkout.MOST_REFS", 8)
+    check_out(repo.path / ".git", tmp_path / "made", 8, 8 << 20)
+    monkeypatch.setattr("scoring.evidence.git.checkout.MOST_REFS", 6)
+    with pytest.raises(TooLargeError, match="more than 6 branches and tags"):
+        check_out(repo.path / ".git", tmp_path / "refused", 8, 8 << 20)
+
+
+def test_a_long_line_hides_no_ref_of_a_bundle(tmp_path: Path) -> None:
+    """A line of as many bytes as are read at once ends where the next read sees a break alone."""
+    refs = "".join(f"{'1' * 40} refs/heads/b{number}\n" for number in range(20_001))
+    long = f"{'1' * 40} refs/heads/".ljust(4096, "a")
+    bundle = tmp_path / "a.bundle"
+    bundle.write_text(f"# v2 git bundle\n{long}\n{refs}\n")
+    with pytest.raises(TooLargeError, match="more than 20,000 branches and tags"):
+        check_out(bundle, tmp_path / "refused", 8, 8 << 20)
+
+
 def test_a_folder_is_one_whatever_the_rest_of_its_mode(tmp_path: Path) -> None:
     repo = Repo(tmp_path / "repo")
     blob = bytes.fromhex(repo.write("blob", b"x").strip())

@@ -156,9 +156,9 @@ def _copy_bare_repository(source: Path, git: Git) -> str:
         shutil.copytree(source / "refs", copy / "refs", dirs_exist_ok=True)
     if (source / "packed-refs").is_file():
         with open(source / "packed-refs", "rb") as f:
-            _refuse_many_refs(
-                sum(1 for _ in iter(partial(f.readline, _LONGEST_REF), b""))
-            )
+            lines = iter(partial(f.readline, _LONGEST_REF), b"")
+            # a line with ^ says what the tag above it leads to
+            _refuse_many_refs(sum(not line.startswith((b"#", b"^")) for line in lines))
         shutil.copyfile(source / "packed-refs", copy / "packed-refs")
 
     with open(source / "HEAD", "rb") as f:
@@ -208,13 +208,18 @@ def _refuse_header(bundle: Path) -> None:
     """
     refs = 0
     with open(bundle, "rb") as f:
-        for line in iter(partial(f.readline, _LONGEST_REF), b"\n"):
+        begins_line = True
+        for line in iter(partial(f.readline, _LONGEST_REF), b""):
+            is_rest = not begins_line
+            begins_line = line.endswith(b"\n")
+            if is_rest:
+                continue
             if line.startswith(b"-"):
                 raise GitError(
                     "its bundle needs commits that are not in it;"
                     " git bundle create NAME.bundle --all makes a whole one"
                 )
-            if not line:
+            if line == b"\n":
                 return
             refs += 1
             _refuse_many_refs(refs)
