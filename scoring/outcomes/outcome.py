@@ -211,10 +211,14 @@ class Outcomes:
         if taken_back and undone.state == "reverted":
             reverted_by = taken_back.by
 
-        is_reverted = (
-            None if watched.work in self._work.unanswered else bool(reverted_by)
-        )
         is_fixed = counted.fixed * 100 >= DEFECTIVE_PERCENT * counted.added
+        is_reverted: bool | None = reverted_by is not None
+        is_defective: bool | None = taken_back is not None or (
+            counted.added > 0 and is_fixed
+        )
+        if watched.work in self._work.unanswered:
+            is_reverted = None
+            is_defective = is_defective or None
         return Outcome(
             iteration,
             "known",
@@ -226,7 +230,7 @@ class Outcomes:
             fixed_in=counted.fixed_in,
             reverted=is_reverted,
             reverted_by=reverted_by,
-            defective=taken_back is not None or (counted.added > 0 and is_fixed),
+            defective=is_defective,
             taken_back=taken_back,
             came_back=undone.came_back,
             partly_reverted=undone.partly_reverted,

@@ -62,6 +62,20 @@ class TestLines:
             1, "known", work, 10, 0, 1.0, 0, False, None, False
         )
 
+    def test_nothing_says_that_work_stayed_where_git_did_not_answer_all(
+        self, started: Repo, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        work = started.commit({"b.py": lines("b", 10)})
+        fixed = started.commit({"c.py": lines("c", 10)})
+        started.commit({"c.py": lines("d", 10)}, "fix: c")
+        monkeypatch.setattr(
+            "scoring.evidence.git.limits.GitTime.has_failed", property(lambda _: True)
+        )
+        stayed = outcome(started, work)
+        assert (stayed.reverted, stayed.defective) == (None, None)
+        assert stayed.lines_changed == 0
+        assert outcome(started, fixed, close=False).defective is True
+
     def test_blank_ones_and_documents_are_left_out(self, started: Repo) -> None:
         work = started.commit(
             {"b.py": "a = 1\n\n   \nb = 2\n", "notes.md": "x\ny\n", "data.json": "{}\n"}
