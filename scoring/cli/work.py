@@ -90,7 +90,13 @@ class _Choice(NamedTuple):
     "SHA",
     "Compare the work after this commit with the work before it.",
 )
-@choice("--list", tuple(LISTED_KINDS), "List these units and no more.", key="kind")
+@choice(
+    "--list",
+    tuple(LISTED_KINDS),
+    f"List these units and no more: {', '.join(LISTED_KINDS)}.",
+    key="kind",
+    metavar="KIND",
+)
 def command(
     settings: Settings,
     since: str | None,

@@ -144,7 +144,7 @@
   const costed = units.filter((unit) => unit.cost !== null);
   const timed = units.filter((unit) => unit.minutes !== null);
   const scored = data.breakdowns.filter((line) => line[5] !== null && text(line[6]) !== "insufficient").map((line) => ({ iteration: line[0], value: line[5], band: text(line[6]),
-    rubric: text(line[4]), subject: [text(line[16]) || text(line[1]), text(line[12])].filter(Boolean).join(" · ") }));
+    rubric: text(line[4]), subject: [text(line[15]) || text(line[1]), text(line[12])].filter(Boolean).join(" · ") }));
   const grades = { excellent: good, good: open, fair: "var(--fair)", poor: bad };
   const rubrics = scored.filter((one, n) => n && one.rubric !== scored[n - 1].rubric);
   const charts = {
