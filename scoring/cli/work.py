@@ -26,7 +26,6 @@ from .options import (
     EVIDENCE_OPTIONS,
     FROM_DAYS,
     OUTCOME_OPTIONS,
-    choice,
     flag,
     settings_command,
     valued,
@@ -90,12 +89,12 @@ class _Choice(NamedTuple):
     "SHA",
     "Compare the work after this commit with the work before it.",
 )
-@choice(
+@valued(
     "--list",
-    tuple(LISTED_KINDS),
+    "KIND",
     f"List these units and no more: {', '.join(LISTED_KINDS)}.",
     key="kind",
-    metavar="KIND",
+    type=click.Choice(tuple(LISTED_KINDS)),
 )
 def command(
     settings: Settings,

@@ -3,6 +3,9 @@
 from bisect import bisect_left, bisect_right
 from dataclasses import dataclass, field
 
+from scoring.evidence.commands.tested_code import are_no_code
+from scoring.evidence.transcripts.events import WorkReset
+
 from .sighting import Sighting
 
 
@@ -30,3 +33,9 @@ class CodeChanges:
             return False
         is_of_end = before[-1] and before[-1] == self.names[-1]
         return run.began < self.last and not is_of_end
+
+
+def changes_code(seen: Sighting) -> bool:
+    """Return whether an edit, or what takes work back, may have changed code in the work tree."""
+    is_amend = isinstance(seen.event, WorkReset) and seen.event.kind == "amend"
+    return not is_amend and not are_no_code([seen.text])

@@ -8,7 +8,6 @@ from operator import attrgetter
 
 from msgspec.structs import replace
 
-from scoring.evidence.commands.tested_code import are_no_code
 from scoring.evidence.commands.verifier_programs import TOOLS_BY_VERIFIER_TYPE
 from scoring.evidence.scopes import holds_one_of, is_code
 from scoring.evidence.transcripts.events import (
@@ -33,7 +32,7 @@ from scoring.evidence.transcripts.observed_facts import (
 )
 from scoring.evidence.transcripts.streams import SessionKey
 
-from .code_changes import CodeChanges
+from .code_changes import CodeChanges, changes_code
 from .sighting import Sighting
 from .undone_edits import takes_back, undone_edits
 
@@ -248,7 +247,7 @@ class Sightings:
             or changes.is_for(run, earlier)
         )
         is_edited = any(
-            earlier.time < seen.time < run.began and _changes_code(seen)
+            earlier.time < seen.time < run.began and changes_code(seen)
             for seen in self.of(Edit, UnseenEdit, WorkReset)
         )
         if run.event.passed is False:
@@ -267,7 +266,7 @@ class Sightings:
             if end is not None and seen.time > end:
                 continue
             if isinstance(seen.event, WorkReset):
-                if _changes_code(seen):
+                if changes_code(seen):
                     changes.last = seen.time
             elif isinstance(seen.event, CodeSwitched):
                 changes.times.append(seen.time)
@@ -364,12 +363,6 @@ class Sightings:
             return bool(self.of(TestRun))
         programs = TOOLS_BY_VERIFIER_TYPE.get(name, (name,))
         return any(key_of(program) in self.programs for program in programs if program)
-
-
-def _changes_code(seen: Sighting) -> bool:
-    """Return whether an edit, or what takes work back, may have changed code in the work tree."""
-    is_amend = isinstance(seen.event, WorkReset) and seen.event.kind == "amend"
-    return not is_amend and not are_no_code([seen.text])
 
 
 def _newly_failed(runs: Sequence[Sighting], edits: Sequence[Sighting]) -> bool:

@@ -330,16 +330,16 @@ class AttributedHistory(CommitHistory):
 
         same_identity = defaultdict[_Identity, list[Commit]](list)
         # where several commits qualify, the last one counts, and one that is proposed at the end
-        for commit in sorted(
-            self.commits.values(), key=lambda commit: commit.sha in self.proposed
-        ):
+        ordered = sorted(
+            self.commits.values(), key=lambda each: each.sha in self.proposed
+        )
+        for commit in ordered:
             for identity in _identities(commit):
                 same_identity[identity].append(commit)
 
         pushed = off_trunk.keys() & self.branches_off_trunk
-        successors = self._amended_after_push(
-            [off_trunk[sha] for sha in pushed], same_identity
-        )
+        amended = [off_trunk[sha] for sha in pushed]
+        successors = self._amended_after_push(amended, same_identity)
         for sha, commit in off_trunk.items():
             if sha in pushed:
                 continue
