@@ -1,7 +1,7 @@
 """Turns the YAML of an entry into a record: ``docs/LOG.md``, "One record for both schemas".
 
-``ENTRIES`` describes both schemas. The parser here, the JSON Schema, ``lint`` and the template of
-``entry new`` all follow it. The fields and what they mean come from :mod:`scoring.log.model`.
+``ENTRIES`` describes both schemas; the parser, the JSON Schema, ``lint`` and ``entry new`` follow
+it. The fields and what they mean come from :mod:`scoring.log.model`.
 """
 
 from collections.abc import Callable, Collection, Mapping
@@ -244,9 +244,8 @@ def _take_commit(reader: Reader, node: Node) -> str:
     """Take the name of a commit, which may not be longer than any name is."""
     commit = reader.string(node)
     if len(commit) > _LONGEST_COMMIT:
-        raise YamlError(
-            f"line {node.line}: commit: over {_LONGEST_COMMIT:,} characters, which no commit has"
-        )
+        problem = f"over {_LONGEST_COMMIT:,} characters, which no commit has"
+        raise YamlError(f"line {node.line}: commit: {problem}")
     return commit
 
 
@@ -339,9 +338,8 @@ def record_of(node: Node | None, reader: Reader) -> model.IterationRecord:
     reader.allow(MOST_IN_ENTRY)
     version = None
     if node:
-        version = reader.struct(node, {"schema_version": Reader.integer}).get(
-            "schema_version"
-        )
+        fields = reader.struct(node, {"schema_version": Reader.integer})
+        version = fields.get("schema_version")
 
         if version == model.SCHEMA_FLAT:
             return flat_record(reader, node)
@@ -375,10 +373,8 @@ def parse_archive(
     Args:
         data: the content of the file.
         true_flags: the spellings, such as ``True``, that a test flag takes for true.
-        broken: takes the error of each entry with a wrong value, and the other entries are
-            returned; None raises the first error.
-        lines: gets the line of each field by its path, such as ``iterations.0.commit``; None notes
-            no lines.
+        broken: takes the error of each wrong entry, which is left out; None raises the first one.
+        lines: gets the line of each field by its path, as ``iterations.0.commit``; None: unused.
         more: takes the line of what follows the first document, which is not read.
 
     Raises:

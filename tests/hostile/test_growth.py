@@ -37,7 +37,8 @@ from scoring.evidence.commands.testruns import TestTools as Tools
 from scoring.evidence.commands.testverdicts import verdict_of
 from scoring.evidence.entry_files import hook_records
 from scoring.evidence.git.agents import agents_of
-from scoring.evidence.git.authorship import AttributedHistory, _last_amendments
+from scoring.evidence.git.amendments import _last_amendments
+from scoring.evidence.git.authorship import AttributedHistory
 from scoring.evidence.git.checkpoint_files import _FILE_ON_BRANCH
 from scoring.evidence.git.checkpoints import checkpoint_ids
 from scoring.evidence.git.commit_history import _MERGED_BRANCH

@@ -1,7 +1,7 @@
 """What git says of the commits of a log, and of those that agents made: landing and fate."""
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from datetime import date
 from functools import cached_property, partial
@@ -14,6 +14,7 @@ from scoring.grouping import lists_by_key
 from scoring.log.model import IterationRecord
 from scoring.text import fold, trim
 
+from .amendments import Identity, amendments_after_push, identities_of
 from .commit_history import LIST_FILES, CommitHistory
 from .commit_names import without_number
 from .facts import (
@@ -34,56 +35,6 @@ from .walk import Commit
 
 _MOST_TWINS = 200  # proposed commits that are compared with what the trunk has undone
 _MOST_TIPS = 50  # off the trunk, in which lines are looked for that the trunk lacks
-
-_Identity = tuple[int | None, str]
-
-
-def _identities(commit: Commit) -> list[_Identity]:
-    """Return what identifies a commit after a rebase, then what does after an amendment.
-
-    These are the author time with the subject, and the author time with the first parent. A commit
-    without a subject, or without a parent, lacks the one or the other.
-    """
-    identities = []
-    if trim(commit.subject):
-        identities.append((commit.authored, f"{commit.subject}\n"))
-    if commit.parents:
-        identities.append((commit.authored, commit.parents[0]))
-    return identities
-
-
-def _committed(commit: Commit) -> int:
-    """Return when a commit was made, in seconds since 1970, or 0 where that is not known."""
-    return commit.time or 0
-
-
-def _last_amendments(
-    pushed: Iterable[Commit],
-    siblings: Sequence[Commit],
-    files: Mapping[str, frozenset[str]],
-) -> dict[str, str]:
-    """Return, by SHA, the last of the siblings that is later and changes one of the same files.
-
-    Args:
-        pushed: the commits in question. Those without such a sibling are left out.
-        siblings: commits with the same author time and parent, in the order in which the last
-            counts.
-        files: the files that the commits changed, by SHA.
-    """
-    ranks = sorted(range(len(siblings)), key=lambda rank: _committed(siblings[rank]))
-    amendments = {}
-    last_ranks: dict[str, int] = {}  # by file, of the siblings that are later
-    for commit in sorted(pushed, key=_committed, reverse=True):
-        while ranks and _committed(siblings[ranks[-1]]) > _committed(commit):
-            rank = ranks.pop()
-            for name in files.get(siblings[rank].sha, ()):
-                last_ranks[name] = max(rank, last_ranks.get(name, rank))
-
-        own_files = files.get(commit.sha, frozenset())
-        own_ranks = [last_ranks[name] for name in own_files & last_ranks.keys()]
-        if own_ranks:
-            amendments[commit.sha] = siblings[max(own_ranks)].sha
-    return amendments
 
 
 class AttributedHistory(CommitHistory):
@@ -328,61 +279,27 @@ class AttributedHistory(CommitHistory):
         if not off_trunk:
             return {}
 
-        same_identity = defaultdict[_Identity, list[Commit]](list)
+        same_identity = defaultdict[Identity, list[Commit]](list)
         # where several commits qualify, the last one counts, and one that is proposed at the end
         ordered = sorted(
             self.commits.values(), key=lambda each: each.sha in self.proposed
         )
         for commit in ordered:
-            for identity in _identities(commit):
+            for identity in identities_of(commit):
                 same_identity[identity].append(commit)
 
         pushed = off_trunk.keys() & self.branches_off_trunk
         amended = [off_trunk[sha] for sha in pushed]
-        successors = self._amended_after_push(amended, same_identity)
+        successors = amendments_after_push(amended, same_identity, self.files)
         for sha, commit in off_trunk.items():
             if sha in pushed:
                 continue
             # Of a commit with the same subject and one with the same parent, the first counts.
-            for identity in _identities(commit):
+            for identity in identities_of(commit):
                 if identity in same_identity:
                     successors[sha] = same_identity[identity][-1].sha
                     break
         return successors
-
-    def _amended_after_push(
-        self,
-        commits: Iterable[Commit],
-        same_identity: Mapping[_Identity, Sequence[Commit]],
-    ) -> dict[str, str]:
-        """Return the last amendments of commits that a branch still has, by SHA, if there are any.
-
-        Git is asked once for the files of all of them: there may be thousands of one parent.
-
-        Args:
-            commits: the commits.
-            same_identity: all commits by what :func:`_identities` says of them.
-        """
-        asked = lists_by_key(
-            ((commit.authored, commit.parents[0]), commit)
-            for commit in commits
-            if commit.parents
-        )
-        later_of = {}
-        compared = []
-        for identity, pushed in asked.items():
-            first = min(map(_committed, pushed))
-            siblings = same_identity.get(identity, ())
-            later = [commit for commit in siblings if _committed(commit) > first]
-            if later:
-                later_of[identity] = later
-                compared += [commit.sha for commit in (*pushed, *later)]
-
-        files = self.files(compared)
-        amended: dict[str, str] = {}
-        for identity, later in later_of.items():
-            amended |= _last_amendments(asked[identity], later, files)
-        return amended
 
     def files_elsewhere(self, since: int) -> dict[str, list[str]]:
         """Return, by tip, the paths of the files of branches that still move, and of releases.
