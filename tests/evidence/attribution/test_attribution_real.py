@@ -139,8 +139,8 @@ def test_each_line_and_each_response_has_one_owner(
     given: list[Any] = []
 
     def kept(asked: Callable[..., Any]) -> Callable[..., Any]:
-        def call(*of: Any) -> Any:
-            given.append((of, asked(*of)))
+        def call(*of: Any, **more: Any) -> Any:
+            given.append((of, asked(*of, **more)))
             return given[-1][1]
 
         return call
