@@ -5,7 +5,7 @@ import os
 import subprocess
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -132,9 +132,9 @@ class TestCopies:
         sizes: list[int] = []
         block = Lines.block
 
-        def counted_block(self: Lines, data: bytes) -> None:
-            sizes.append(len(data))
-            block(self, data)
+        def counted_block(self: Lines, lines: Sequence[bytes]) -> None:
+            sizes.append(sum(map(len, lines)) + len(lines))
+            block(self, lines)
 
         monkeypatch.setattr(Lines, "block", counted_block)
         return sizes
