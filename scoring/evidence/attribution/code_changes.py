@@ -1,6 +1,7 @@
 """When a session put other code into the work tree, and which test runs that was for."""
 
 from bisect import bisect_left, bisect_right
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from scoring.evidence.commands.tested_code import are_no_code
@@ -33,6 +34,32 @@ class CodeChanges:
             return False
         is_of_end = before[-1] and before[-1] == self.names[-1]
         return run.began < self.last and not is_of_end
+
+    def let_replace(
+        self, run: Sighting, earlier: Sighting, edited_at: Sequence[int]
+    ) -> bool:
+        """Return whether a run of tests says of the work what an earlier one does not say.
+
+        On other code, one that passed does not, and one that failed only where code was edited
+        since a pass. Without a verdict it does only where code was edited, or the run goes on.
+
+        Args:
+            run: the run, of the session.
+            earlier: the earlier run.
+            edited_at: when code was edited, in ns since 1970, in ascending order.
+        """
+        is_of_other_code = (
+            run.event.of_other_code
+            or run.work_tree != earlier.work_tree
+            or self.is_for(run, earlier)
+        )
+        first_edit = bisect_right(edited_at, earlier.time)
+        is_edited = first_edit < bisect_left(edited_at, run.began)
+        if run.event.passed is False:
+            return is_edited or not (earlier.event.passed and is_of_other_code)
+        if run.event.passed is None and run.event.ended:
+            return is_edited and not is_of_other_code
+        return not is_of_other_code
 
 
 def changes_code(seen: Sighting) -> bool:

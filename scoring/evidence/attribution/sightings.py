@@ -230,31 +230,13 @@ class Sightings:
 
         standing: Sighting | None = None
         changes = self._code_changes(end)
+        edits = self.of(Edit, UnseenEdit, WorkReset)
+        edited_at = [edit.time for edit in edits if changes_code(edit)]
         for run in of_work or runs:
-            if standing is None or self._replaces(run, standing, changes[run.session]):
+            code_changes = changes[run.session]
+            if not standing or code_changes.let_replace(run, standing, edited_at):
                 standing = run
         return standing
-
-    def _replaces(self, run: Sighting, earlier: Sighting, changes: CodeChanges) -> bool:
-        """Return whether a run of tests says of the work what an earlier one does not say.
-
-        On other code, one that passed does not, and one that failed only where code was edited
-        since a pass. Without a verdict it does only where code was edited, or the run goes on.
-        """
-        is_of_other_code = (
-            run.event.of_other_code
-            or run.work_tree != earlier.work_tree
-            or changes.is_for(run, earlier)
-        )
-        is_edited = any(
-            earlier.time < seen.time < run.began and changes_code(seen)
-            for seen in self.of(Edit, UnseenEdit, WorkReset)
-        )
-        if run.event.passed is False:
-            return is_edited or not (earlier.event.passed and is_of_other_code)
-        if run.event.passed is None and run.event.ended:
-            return is_edited and not is_of_other_code
-        return not is_of_other_code
 
     def _code_changes(self, end: int | None) -> dict[SessionKey, CodeChanges]:
         """Return by session when other code was put into the work tree, up to the end."""
