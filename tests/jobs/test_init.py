@@ -20,15 +20,21 @@ def test_without_an_agent_it_says_that_there_is_no_hook(
     assert (place.path / ".agents").is_dir()
 
 
-def test_with_sessions_of_no_agent_that_runs_hooks_it_says_so(
-    place: Place, da_score: DaScore, tmp_path: Path
-) -> None:
-    """They were copied here, or came with checkpoints: they do not say which agent works here."""
+def copied_session(place: Place, tmp_path: Path) -> Path:
+    """Return a folder with the session of an entry, which is in the folder of no agent."""
     place.iteration(1)
     path = place.session("mine", place.turn(1))
     folder = tmp_path / "copied"
     folder.mkdir()
     path.rename(folder / path.name)
+    return folder
+
+
+def test_with_sessions_of_no_agent_that_runs_hooks_it_says_so(
+    place: Place, da_score: DaScore, tmp_path: Path
+) -> None:
+    """They were copied here, or came with checkpoints: they do not say which agent works here."""
+    folder = copied_session(place, tmp_path)
     asked = "init", "--yes", "--no-cache", "--transcript-dir", str(folder)
     shown = da_score(*asked).out
     assert (
@@ -43,11 +49,7 @@ def test_with_sessions_of_no_agent_that_runs_hooks_it_says_so(
 def test_with_settings_that_are_kept_it_goes_by_their_transcripts_and_names_their_rubric(
     place: Place, da_score: DaScore, tmp_path: Path
 ) -> None:
-    place.iteration(1)
-    path = place.session("mine", place.turn(1))
-    folder = tmp_path / "copied"
-    folder.mkdir()
-    path.rename(folder / path.name)
+    folder = copied_session(place, tmp_path)
     file = place.path / ".agents/da-score.toml"
     file.write_text(f'transcript-dir = ["{folder}"]\n')
     shown = da_score("init", "--yes", "--no-cache").out
