@@ -17,6 +17,7 @@ from .changes import ChangedFiles, CommitPair, net_changes
 from .facts import Changed, GitFacts, Landing, LandingBySha, Tip, Unknown
 from .graph import CommitGraph
 from .landed_lines import AttributedLandings
+from .landing import OwnChanges
 from .line_history import LineHistory
 from .repository import GitRepository
 from .trunk import read_branches, short_name
@@ -225,6 +226,7 @@ class TrunkHistory(GitFacts):
         self._landing_before_undoing: dict[str, Landing] = {}
         self._landings_by_batch: dict[tuple[str, ...], LandingBySha] = {}
         self._off_trunk: dict[str, Commit] = {}
+        self._own_changes = OwnChanges()
 
         self.repository = GitRepository.of(repo_dir)
         self.lines = LineHistory(self.repository, cache_dir, warn)
@@ -240,6 +242,7 @@ class TrunkHistory(GitFacts):
             self.lines = former.lines
             self.lines.warn = warn
             self._off_trunk = former._off_trunk
+            self._own_changes = former._own_changes
             self._landings_by_batch = former._landings_by_batch
             for name in _WHATEVER_THE_LOG & vars(former).keys():
                 vars(self)[name] = vars(former)[name]
@@ -373,6 +376,7 @@ class TrunkHistory(GitFacts):
             commits,
             sorted(iterations, key=lambda tip: tip.iteration),
             sorted(branches.values(), key=lambda tip: tip.branch),
+            self._own_changes,
         )
 
     @cached_property

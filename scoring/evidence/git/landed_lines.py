@@ -124,6 +124,8 @@ class AttributedLandings(Landings):
         """By commit in question, the trunk commits with nine tenths of the lines of its branch."""
         candidates = defaultdict(list)
         for side, tip in self._tips.items():
+            if not self._lines.may_be_in_one(side):
+                continue
             counted = self._lines.count(side, partial(self._may_hold, tip.sha, 0))
             if counted is None:
                 continue
@@ -365,4 +367,4 @@ class AttributedLandings(Landings):
         lines = LineShare(counted.present, counted.lines)
         if unknown:
             return self._landing(sha, unknown=unknown, lines=lines)
-        return self._landing(sha, NOT_LANDED, lines=lines, old_git=self._old_git)
+        return self._landing(sha, NOT_LANDED, lines=lines, old_git=self._own.old_git)

@@ -5,6 +5,7 @@ The methods are in ``docs/EVIDENCE.md``, "Landing".
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import cached_property, partial
 from itertools import chain
 
@@ -40,6 +41,24 @@ MOST_TIPS = 200
 _MOST_BASES = 4
 
 
+@dataclass
+class OwnChanges:
+    """What git said of commits off one trunk, each by itself, whatever else it was asked about.
+
+    Attributes:
+        files: which files changed over pairs of commits.
+        landings: by SHA the landing of a commit of which the trunk has the change; None: it has
+            not.
+        unsure: commits that git cannot compare or merge.
+        old_git: the version of a git that is too old to merge; None of any other.
+    """
+
+    files: dict[CommitPair, ChangedFiles] = field(default_factory=dict)
+    landings: dict[str, Landing | None] = field(default_factory=dict)
+    unsure: set[str] = field(default_factory=set)
+    old_git: tuple[int, int] | None = None
+
+
 class Landings:
     """Finds the commits of one log that landed on one trunk, without counting their lines.
 
@@ -55,6 +74,7 @@ class Landings:
         commits: Mapping[str, Commit],
         iterations: Sequence[Tip],
         branches: Sequence[Tip],
+        own: OwnChanges,
     ) -> None:
         """Take what is known of a log and its repository.
 
@@ -66,6 +86,7 @@ class Landings:
             commits: by SHA, the commits of the log that git can read.
             iterations: the commits of the log, each once, in ascending order of iterations.
             branches: the tips of all branches, each tip once.
+            own: what was asked about commits off this trunk already. What is asked is added.
         """
         self._history = history
         self._repository = history.repository
@@ -81,9 +102,7 @@ class Landings:
             tip for tip in branches if tip.sha in graph and not graph.on_trunk(tip.sha)
         ]
 
-        self._changes: dict[CommitPair, ChangedFiles] = {}
-        self._unsure: set[str] = set()  # commits that git cannot compare or merge
-        self._old_git: tuple[int, int] | None = None
+        self._own = own
 
     @cached_property
     def _subjects(self) -> defaultdict[str, list[str]]:
@@ -146,10 +165,10 @@ class Landings:
             if sha in landed:
                 showing |= 1 << index
                 decided[sha] = landed[sha]
-            elif sha in self._unsure:
+            elif sha in self._own.unsure:
                 decided[sha] = self._landing(sha, unknown=Unknown.OBJECTS)
             else:
-                decided[sha] = self._landing(sha, NOT_LANDED, old_git=self._old_git)
+                decided[sha] = self._landing(sha, NOT_LANDED, old_git=self._own.old_git)
         return decided
 
     def _incomparable(self, sha: str) -> Unknown | None:
@@ -167,7 +186,7 @@ class Landings:
         for sha in shas:
             unknown = self._incomparable(sha)
             if not unknown:
-                changed = self._changes.get(self._graph.pair(sha))
+                changed = self._own.files.get(self._graph.pair(sha))
                 if changed is None:
                     unknown = Unknown.FILES
                 elif not changed:
@@ -193,9 +212,16 @@ class Landings:
         A trunk commit has the same patch as the commit or as its side, or merging the commit into
         the trunk would change nothing.
         """
-        if not shas:
-            return {}
+        new = [sha for sha in shas if sha not in self._own.landings]
+        if new:
+            landings = self._ask_own_changes(new)
+            self._own.landings |= {sha: landings.get(sha) for sha in new}
 
+        landed = {sha: self._own.landings[sha] for sha in shas}
+        return {sha: landing for sha, landing in landed.items() if landing}
+
+    def _ask_own_changes(self, shas: Sequence[str]) -> LandingBySha:
+        """Return what :meth:`_by_own_change` does, from git."""
         sides = {}
         for sha in shas:
             bases = self._graph.merge_bases(sha)[:_MOST_BASES]
@@ -204,9 +230,9 @@ class Landings:
         self._ask_changes(chain.from_iterable(wanted.values()))
         with isolated_repository(self._repository, shas[0]) as isolated:
             same = same_changes(
-                self._repository, self._graph, isolated, wanted, self._changes
+                self._repository, self._graph, isolated, wanted, self._own.files
             )
-            self._unsure |= same.unknown
+            self._own.unsure |= same.unknown
 
             landings = {}
             unmerged = []
@@ -215,7 +241,7 @@ class Landings:
                 if landing:
                     landings[sha] = landing
                 # A side that changes nothing can be merged without a trace, which proves nothing.
-                elif any(map(self._changes.get, sides[sha])):
+                elif any(map(self._own.files.get, sides[sha])):
                     unmerged.append(sha)
             landings |= self._by_merge(isolated, unmerged)
         return landings
@@ -252,12 +278,12 @@ class Landings:
 
         version = git_version(isolated)
         if version < MERGE_GIT:
-            self._old_git = version
+            self._own.old_git = version
             return {}
 
         tried = self._may_be_merged(shas)
         trees = merged_trees(isolated, self._tip, tried)
-        self._unsure |= set(tried) - trees.keys()
+        self._own.unsure |= set(tried) - trees.keys()
         printed = self._repository.run("rev-parse", f"{self._tip}^{{tree}}")
         tree_of_tip = printed.decode().strip()
         landings = {}
@@ -277,13 +303,13 @@ class Landings:
         self._ask_changes(CommitPair(self._tip, base) for base in own_bases)
         changed_by_trunk = {}
         for base in own_bases:
-            changed = self._changes.get(CommitPair(self._tip, base))
+            changed = self._own.files.get(CommitPair(self._tip, base))
             if changed is not None:
                 changed_by_trunk[base] = {change.path for change in changed}
 
         possible = []
         for sha, (base, *others) in bases.items():
-            changed = self._changes.get(CommitPair(sha, base), ())
+            changed = self._own.files.get(CommitPair(sha, base), ())
             own_paths = {change.path for change in changed}
             if others or own_paths <= changed_by_trunk.get(base, own_paths):
                 possible.append(sha)
@@ -315,5 +341,5 @@ class Landings:
 
     def _ask_changes(self, pairs: Iterable[CommitPair]) -> None:
         """Ask git what changed over the pairs that were not asked about yet."""
-        unasked = [pair for pair in pairs if pair not in self._changes]
-        self._changes |= changes(self._repository, unasked)
+        unasked = [pair for pair in pairs if pair not in self._own.files]
+        self._own.files |= changes(self._repository, unasked)

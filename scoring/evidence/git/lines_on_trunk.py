@@ -11,7 +11,7 @@ from scoring.text import composed
 from .changes import CommitPair
 from .facts import LineShare
 from .line_history import LineHistory
-from .patches import FileLine, lines_added_by
+from .patches import FileLine, Patch, lines_added_by
 
 MOST_READ = 20_000  # trunk commits, the newest ones, that are searched for lines
 MOST_LINES = 1_000_000  # different lines that are searched for
@@ -83,7 +83,8 @@ class TrunkLines:
         self._files_with = defaultdict[int, set[str]](set)
 
         keys: set[int] = set()
-        for pair, lines in self._read(history, wanted):
+        for pair, patch in self._read(history, wanted):
+            lines = lines_added_by(patch)
             new_keys = {key for _, key in lines} - keys
             if len(keys) + len(new_keys) > MOST_LINES:
                 self.lines_wanted[pair] = None
@@ -93,30 +94,44 @@ class TrunkLines:
         if not keys:  # nothing to look for, so the trunk is not read
             return
 
-        lines_of = {}
-        for pair, lines in self._read(history, trunk):
-            lines_of[pair.commit] = {
-                line: lines[line] for line in lines if line[1] in keys
-            }
-        self.is_whole = self.is_whole and len(lines_of) == len(trunk)
+        keys_of = {}
+        for pair, patch in self._read(history, trunk):
+            keys_of[pair.commit] = [
+                (file.path, list(filter(keys.__contains__, file.added())))
+                for file in patch
+            ]
+        self.is_whole = self.is_whole and len(keys_of) == len(trunk)
 
-        for commit, counts in lines_of.items():  # now all moves are known
-            for (path, key), count in counts.items():
+        for commit, files in keys_of.items():  # now all moves are known
+            for path, added in files:
                 file = self._file(path)
-                self._commits_with[file, key][commit] += count
-                self._files_with[key].add(file)
+                for key in added:
+                    self._commits_with[file, key][commit] += 1
+                    self._files_with[key].add(file)
 
     def _read(
         self, history: LineHistory, pairs: Sequence[CommitPair]
-    ) -> Iterator[tuple[CommitPair, Counter[FileLine]]]:
-        """Yield the lines of the pairs that can be read, and note which files they moved."""
+    ) -> Iterator[tuple[CommitPair, Patch]]:
+        """Yield what changes over the pairs that can be read, and note which files they moved."""
         for pair, readable in zip(pairs, history.readable_patches(pairs), strict=True):
             if readable is not None:
                 self.is_whole = self.is_whole and readable.is_whole
                 for file in readable.patch:
                     if file.status == "R":
                         self._files[self._file(file.old_path)] = self._file(file.path)
-                yield pair, lines_added_by(readable.patch)
+                yield pair, readable.patch
+
+    def may_be_in_one(self, pair: CommitPair) -> bool:
+        """Return whether the trunk has nine tenths of a pair's lines at all, in whatever files.
+
+        If not, no commit of the trunk is in :meth:`CountedLines.commits_with_most`.
+        """
+        wanted = self.lines_wanted.get(pair) or {}
+        present = 0
+        for (_, key), count in wanted.items():
+            if key in self._files_with:
+                present += count
+        return present * 10 >= sum(wanted.values()) * 9
 
     def count(
         self, pair: CommitPair, counts: Callable[[str], bool]

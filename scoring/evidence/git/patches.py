@@ -97,9 +97,9 @@ def _key_of(line: bytes) -> int:
 _key_of_short = lru_cache(1 << 15)(_key_of)  # agents write many lines again
 
 
-def _telling(keys: Iterable[int]) -> Iterator[int]:
-    """Return the keys of significant lines."""
-    return filter(_LEAST_TELLING.__le__, keys)
+def _telling(keys: bytes) -> Iterator[int]:
+    """Return the keys of significant lines, of keys with eight bytes each."""
+    return filter(_LEAST_TELLING.__le__, array("Q", keys))
 
 
 # What a commit does to files
@@ -118,11 +118,6 @@ class Hunk(msgspec.Struct, array_like=True, frozen=True):
     start: int
     removed_keys: bytes
     added_keys: bytes
-
-    @property
-    def removed(self) -> "array[int]":
-        """The keys of the lines that are removed."""
-        return array("Q", self.removed_keys)
 
     @property
     def added(self) -> "array[int]":
@@ -160,14 +155,12 @@ class FilePatch(msgspec.Struct, array_like=True):
         return self.old_blob == self.new_blob
 
     def added(self) -> Iterator[int]:
-        """Yield the keys of the significant lines that are added."""
-        for hunk in self.hunks:
-            yield from _telling(hunk.added)
+        """Return the keys of the significant lines that are added."""
+        return _telling(b"".join(hunk.added_keys for hunk in self.hunks))
 
     def removed(self) -> Iterator[int]:
-        """Yield the keys of the significant lines that are removed."""
-        for hunk in self.hunks:
-            yield from _telling(hunk.removed)
+        """Return the keys of the significant lines that are removed."""
+        return _telling(b"".join(hunk.removed_keys for hunk in self.hunks))
 
 
 Patch = list[FilePatch]

@@ -551,6 +551,38 @@ class TestCost:
         assert methods == {"ancestor", "patch-id", "squash", "merge-tree", ""}
         assert processes(on_trunk) <= 10
 
+    def test_a_commit_of_the_log_is_compared_once_with_the_trunk(
+        self, tmp_path: Path
+    ) -> None:
+        repo = started(tmp_path)
+        lines = "".join(f"line {n}\n" for n in range(20))
+        words = lines.replace("line", "word")
+        texts = lines.replace("line", "text")
+        repo.commit({"work.txt": lines, "left.txt": lines}, "older")
+        repo.branch("work")
+        sha = repo.commit({"work.txt": words}, "say words")
+        repo.branch("other", "master")
+        other = repo.commit({"work.txt": texts}, "say texts")
+        repo.branch("away", "master")
+        away = repo.commit({"left.txt": words}, "left alone by the trunk")
+        repo.checkout("master")
+        repo.commit({"work.txt": f"first\n{lines}"}, "begin with the first")
+
+        def merges(*shas: str) -> int:
+            with watched_doors() as doors:
+                history.landings(shas)
+            return sum("merge-tree" in command for command in doors.commands)
+
+        entry = record(1, sha)
+        history = AttributedHistory(repo.path, [entry])
+        assert not history.landing(entry).landed
+        assert (merges(sha), merges(away), merges(sha, other)) == (0, 0, 1)
+        alone = AttributedHistory(repo.path, [])
+        assert alone.landings([sha, other]) == history.landings([sha, other])
+        repo.commit({"work.txt": words}, "say words")
+        later = AttributedHistory(repo.path, [entry], former=history)
+        assert later.landing(entry).landed
+
 
 class TestPartialClone:
     """The content of files is left on the remote until it is needed, and scoring never fetches."""
