@@ -336,7 +336,7 @@ def _warn_of_what_is_not_seen(
     trunk = evidence.git.trunk
     if rubric.evidence != EVIDENCE_REFERENCE:
         if trunk.commit is None:
-            warn(f"no trunk is here, so it is not known what landed: {trunk.how}")
+            warn(f"no trunk was found, so it is not known what landed: {trunk.how}")
         return
 
     if trunk.commit is None:

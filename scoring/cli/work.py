@@ -156,6 +156,10 @@ def command(
         "look_at": look_at(rows),
     }
     notes = on_days
+    if book.trunk.commit is None:
+        notes.append(
+            f"No trunk was found, so it is not known what landed: {book.trunk.how}."
+        )
     notes += notes_on_history(
         book.trunk, book.tip_time, horizon_days, book.left_out, book.is_complete
     )

@@ -1495,6 +1495,21 @@ def test_what_was_judged_is_said(
     assert note in da_score(command, *places, "--no-cache", *rubric).out
 
 
+def test_work_says_that_no_trunk_was_found(history: History, da_score: Any) -> None:
+    committed(history)
+    history.write()
+    places = "--iter-log-dir", str(history.log), "--repo-dir", str(history.repo)
+    said = (
+        "No trunk was found, so it is not known what landed: no remote with a default"
+    )
+    assert said not in da_score("work", *places, "--no-cache").out
+
+    repo = Repo.at(history.repo)
+    repo.git("branch", "--move", "one")
+    repo.git("branch", "another")
+    assert said in da_score("work", *places, "--no-cache").out
+
+
 def test_a_rest_that_a_person_committed_is_judged_by_that_commit(
     history: History, work: Work
 ) -> None:

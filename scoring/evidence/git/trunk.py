@@ -120,7 +120,7 @@ class Branches(NamedTuple):
         """Choose the trunk where the user named none, first at the remote that decides.
 
         That is the default branch of the remote, else the first usual name at the remote, else the
-        first usual name here.
+        first usual name here, else the only branch that there is.
         """
         remote = self.remote
         lost_default = ""
@@ -149,6 +149,9 @@ class Branches(NamedTuple):
             if local in self.tips:
                 how = f"no remote has a trunk, and there is a local branch {name}{lost_default}"
                 return _Choice(local, how)
+
+        if len(self.tips) == 1:
+            return _Choice(*self.tips, f"the only branch{lost_default}")
 
         names = " or ".join(USUAL_NAMES)
         why = f"no remote with a default branch, and no branch {names}{lost_default}"

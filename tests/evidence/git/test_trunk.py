@@ -139,9 +139,19 @@ class TestUsualNames:
         assert found.ref == expected
         assert found.commit == (sha if expected else None)
 
+    def test_are_not_needed_where_there_is_only_one_branch(
+        self, tmp_path: Path
+    ) -> None:
+        repo = Repo(tmp_path / "repo", branch="develop")
+        sha = repo.commit({"a": "1"})
+        found = trunk(repo)
+        assert (found.name, found.commit) == ("develop", sha)
+        assert found.how == "the only branch"
+
     def test_of_nothing_say_so(self, tmp_path: Path) -> None:
         repo = Repo(tmp_path / "repo", branch="feature")
         sha = repo.commit({"a": "1"})
+        repo.git("branch", "another")
         found = trunk(repo)
         assert found == Trunk(
             "",
