@@ -81,6 +81,9 @@ class TestServices:
             pytest.param(
                 {"speed": "fast", "service_tier": "priority"}, "fast+priority", id="two"
             ),
+            pytest.param({"inference_geo": "us"}, "us", id="in the United States"),
+            pytest.param({"inference_geo": "global"}, "", id="anywhere"),
+            pytest.param({"inference_geo": "not_available"}, "", id="not stated where"),
             pytest.param({"speed": None, "service_tier": 7}, "", id="of another type"),
         ],
     )
@@ -130,6 +133,9 @@ class TestServices:
                 id="on a later day",
             ),
             pytest.param("gpt-5.4", "flex", None, 7.5, id="flex"),
+            pytest.param(
+                "claude-opus-4-8", "us", None, 27.5, id="in the United States"
+            ),
             pytest.param("claude-sonnet-4-5", "fast", None, None, id="no fast mode"),
             pytest.param("claude-opus-4-6", "priority", None, None, id="no such price"),
             pytest.param("claude-opus-4-8", "fast+batch", None, None, id="two at once"),

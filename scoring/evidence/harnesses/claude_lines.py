@@ -39,6 +39,7 @@ class ClaudeUsage(msgspec.Struct, gc=False):
     cache_creation: Any = None
     speed: Any = None
     service_tier: Any = None
+    inference_geo: Any = None
     server_tool_use: Any = None
     iterations: RawField = UNSET
 
@@ -172,9 +173,20 @@ def response_of(
         side_chain=line.isSidechain is True and bool(message.id),
         stated=TokensStated.ALL,
         tokens=_tokens_of(usage),
-        service=special_service(text_in(usage.speed), text_in(usage.service_tier)),
+        service=_service_of(usage),
         web_searches=count_in(usage.server_tool_use, "web_search_requests") or 0,
         apart=_billed_apart(usage.iterations, message.model),
+    )
+
+
+def _service_of(usage: ClaudeUsage) -> str:
+    """Return how a response was served, "" for the usual way.
+
+    Of the places where it may have been made, only the United States have another price.
+    """
+    is_us_only = text_in(usage.inference_geo) == "us"
+    return special_service(
+        text_in(usage.speed), text_in(usage.service_tier), "us" if is_us_only else ""
     )
 
 
