@@ -151,7 +151,8 @@ class Branches(NamedTuple):
                 return _Choice(local, how)
 
         if len(self.tips) == 1:
-            return _Choice(*self.tips, f"the only branch{lost_default}")
+            (only,) = self.tips
+            return _Choice(only, f"the only branch{lost_default}")
 
         names = " or ".join(USUAL_NAMES)
         why = f"no remote with a default branch, and no branch {names}{lost_default}"
