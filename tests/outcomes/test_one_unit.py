@@ -7,6 +7,7 @@ from helpers.commands import DaScore
 from helpers.harness_lines import START, cases, stamp
 from helpers.histories import DAY, TEXT, History, Session, writes
 
+from scoring.evidence.commands import run_folders
 from scoring.evidence.git.agents import shown_or_stated, stated_as, without_mark
 from scoring.evidence.transcripts.edits import PathTexts, lines_added
 
@@ -448,6 +449,14 @@ class TestCheckpointsThatNoCommitNames:
         else:
             assert len(found) == 2
             assert [unit["tokens"]["output"] for unit in found] == [1 + 2, 4]
+
+    def test_so_is_one_in_a_repository_in_a_temporary_folder(
+        self, history: History, da_score: DaScore, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(run_folders, "TEMPORARY_FOLDERS", (f"{history.root}/",))
+        self.test_a_session_that_edited_only_files_of_a_commit_that_lists_it_is_of_that_unit(
+            history, da_score, "src/b.py", True, 150, "Add it"
+        )
 
     def test_what_a_session_edited_after_it_was_stored_is_not_asked_of_the_commit(
         self, history: History, da_score: DaScore

@@ -130,7 +130,7 @@ def _edited_for(checkpoint: Checkpoint, files: Sequence[File]) -> _Edited | None
     """Return what sessions edited for a checkpoint, or None where they edited nothing.
 
     None also where it is not certain what they edited: a transcript of a session or of a sub-agent
-    is not here. Files that are private or temporary do not count.
+    is not here. Files that are private or temporary count only for a session that worked there.
 
     Args:
         checkpoint: the checkpoint.
@@ -149,8 +149,11 @@ def _edited_for(checkpoint: Checkpoint, files: Sequence[File]) -> _Edited | None
             return None  # what the others edited is not known
 
         for index, event in file.edits():
-            path = file.written_file(event).whole_path
-            if file.in_checkpoint(event.line) and not is_private_or_temporary(path):
+            written = file.written_file(event)
+            path = written.whole_path
+            worked_there = is_private_or_temporary(f"{written.folder}/")
+            is_aside = is_private_or_temporary(path) and not worked_there
+            if file.in_checkpoint(event.line) and not is_aside:
                 paths.add(path)
                 times.append(file.times[index])
 
