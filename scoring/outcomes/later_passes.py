@@ -71,11 +71,11 @@ def note_later_passes(units: Sequence[OpenUnit], files: Sequence[File]) -> None:
         units: the units, with their observations.
         files: the transcripts.
     """
-    failed = [unit for unit in units if unit.failed_at]
+    failed = [unit for unit in units if unit.last_tests.failed_at]
     if not failed:
         return
 
-    unit_of_run = lists_by_key((unit.failed_at, unit) for unit in failed)
+    unit_of_run = lists_by_key((unit.last_tests.failed_at, unit) for unit in failed)
     unit_of_commit = lists_by_key(
         ((seen.path, seen.line), unit)
         for unit in failed

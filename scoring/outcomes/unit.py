@@ -4,7 +4,6 @@ from array import array
 from collections.abc import Iterator
 from dataclasses import dataclass, field, fields
 from itertools import chain
-from pathlib import Path
 from typing import Literal, NamedTuple, TypeAlias
 
 from scoring.evidence.attribution.written import WrittenLines
@@ -167,24 +166,6 @@ class Unit:
 
     @property
     def last_tests(self) -> TestsSeen:
-        """The test runs with its last verdict, up to its commit, or no runs without a verdict."""
-        for observed in reversed(self.observed):
-            if observed.tests.last_passed is not None:
-                return observed.tests
-        return TestsSeen()
-
-    @property
-    def failed_at(self) -> tuple[Path, int] | None:
-        """Where its last failed test run is, unless a later run on the same code replaces it."""
-        return self._standing_tests.failed_at
-
-    @property
-    def tests_hold(self) -> bool | None:
-        """Whether its tests passed on the code that it committed, or None without a verdict."""
-        return self._standing_tests.hold
-
-    @property
-    def _standing_tests(self) -> TestsSeen:
         """The last test runs that say how tests ended on the code of its commit, or no runs."""
         for observed in reversed(self.observed):
             if observed.tests.hold is not None:

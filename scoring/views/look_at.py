@@ -1,7 +1,7 @@
 """The units of work that most deserve a look, each with its reason and where to look."""
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Container, Iterator, Mapping
 from typing import Literal, NamedTuple, TypeAlias, get_args
 
 from scoring.evidence.git.commit_names import only_tidies
@@ -93,12 +93,12 @@ class _OtherWork(NamedTuple):
 
     Attributes:
         unit_of: the unit of each commit, by SHA.
-        passed_at: for each session, when its last unit with passing tests ended, in nanoseconds.
+        failing: the ids of the units in :func:`failing_tests`.
         landed_at: for each session, when its last unit that landed ended, in nanoseconds.
     """
 
     unit_of: Mapping[str, Unit]
-    passed_at: Mapping[object, int]
+    failing: Container[str]
     landed_at: Mapping[object, int]
 
 
@@ -148,11 +148,12 @@ def reasons_to_look(row: WorkRow, rows: WorkRows) -> list[Reason]:
         row: the unit.
         rows: all of the work, in the order in which it ended.
     """
-    reasons = list(_reasons(row, _other_work(rows)))
+    others = _other_work(rows)
+    reasons = list(_reasons(row, others))
     kinds = {reason.kind for reason in reasons}
-    if "tests_failed" not in kinds and row in failing_tests(rows):
-        where = _sightings(row.unit).get("tests", "")
-        reasons.append(Reason("tests_failed", "its last test run failed", where))
+    if "tests_failed" not in kinds and row.unit.unit in others.failing:
+        text = "its last test run failed"
+        reasons.append(Reason("tests_failed", text, _failed_at(row.unit)))
     return [
         reason._replace(where=place_of(reason.where, row))
         for reason in reasons
@@ -178,8 +179,9 @@ def place_of(where: str, row: WorkRow) -> str:
 def _other_work(rows: WorkRows) -> _OtherWork:
     """Return what is known of all of the work, by which a unit is judged."""
     unit_of = {row.unit.commit: row.unit for row in rows if row.unit.commit}
+    failing = {row.unit.unit for row in failing_tests(rows)}
     landed = in_state(rows, "landed")
-    return _OtherWork(unit_of, _last_passes(rows), _last_ends(landed))
+    return _OtherWork(unit_of, failing, _last_ends(landed))
 
 
 def _last_ends(rows: WorkRows) -> dict[object, int]:
@@ -199,7 +201,7 @@ def _last_passes(rows: WorkRows) -> dict[object, int]:
     passed = []
     for row in rows:
         is_here = row.unit.state in ("landed", "open") and not row.is_elsewhere
-        if row.unit.tests_hold and row.unit.kind == "commit" and is_here:
+        if row.unit.last_tests.hold and row.unit.kind == "commit" and is_here:
             passed.append(row)
     return _last_ends(passed)
 
@@ -227,7 +229,7 @@ def failed_runs(rows: WorkRows) -> list[tuple[WorkRow, str]]:
     failed = []
     for row in rows:
         unit = row.unit
-        if unit.tests_hold is not False or unit.kind == "talk":
+        if unit.last_tests.hold is not False or unit.kind == "talk":
             continue
 
         why_not = ""
@@ -235,15 +237,10 @@ def failed_runs(rows: WorkRows) -> list[tuple[WorkRow, str]]:
             why_not = STATE_WORDS.get(unit.state, unit.state)
         elif row.is_undone:
             why_not = "with nothing left of it in HEAD"
-        elif _passed_later(unit, passed_at):
+        elif unit.passed_later or _happened_later(unit, passed_at):
             why_not = "with tests that passed later in the session"
         failed.append((row, why_not))
     return failed
-
-
-def _passed_later(unit: Unit, passed_at: Mapping[object, int]) -> bool:
-    """Return whether its tests, or later work of its session, passed after the unit."""
-    return unit.passed_later or _happened_later(unit, passed_at)
 
 
 def _happened_later(unit: Unit, times: Mapping[object, int]) -> bool:
@@ -268,12 +265,10 @@ def _reasons(row: WorkRow, others: _OtherWork) -> Iterator[Reason]:
         yield Reason(unit.state, undone_text(taken, unit.state), taken.by)
 
     # Tests that failed from the beginning may be broken otherwise, or need what is not there.
-    if unit.state == "landed" and unit.last_tests.newly_failed:
-        if not _passed_later(unit, others.passed_at):
-            text = (
-                "landed, and the last test run before it failed, after one that passed"
-            )
-            yield Reason("tests_failed", text, _sightings(unit).get("tests", ""))
+    is_new = unit.last_tests.newly_failed and unit.unit in others.failing
+    if is_new and unit.state == "landed":
+        text = "landed, and its last test run failed, after one that passed"
+        yield Reason("tests_failed", text, _failed_at(unit))
 
     if unit.state == "lost" and is_listed:
         text = f"lost, cost {cost_text(row.cost)}"
@@ -349,13 +344,12 @@ def _why_not_listed(row: WorkRow, others: _OtherWork) -> str:
     return ""
 
 
-def _sightings(unit: Unit) -> dict[str, str]:
-    """Return where things were seen, as ``path:line``, by their kind: the last of several."""
-    sightings: dict[str, str] = {}
-    for observed in unit.observed:
-        for sighting in observed.seen:
-            sightings[sighting.kind] = f"{sighting.path}:{sighting.line}"
-    return sightings
+def _failed_at(unit: Unit) -> str:
+    """Return where the last test run of a unit failed, as ``path:line``, or "" if it did not."""
+    if not unit.last_tests.failed_at:
+        return ""
+    path, line = unit.last_tests.failed_at
+    return f"{path}:{line}"
 
 
 def passed_over(rows: WorkRows) -> Iterator[tuple[WorkRow, str]]:

@@ -55,7 +55,9 @@ def unread_work(
 
 def not_counted(rows: WorkRows) -> Iterator[str]:
     """Yield how much work has sessions, and no test run that counts where only trusted ones do."""
-    units = [row for row in rows if row.unit.sessions and row.unit.tests_hold is None]
+    units = [
+        row for row in rows if row.unit.sessions and row.unit.last_tests.hold is None
+    ]
     if units:
         yield (
             f"{counted(len(units), 'unit')} of work with a session here and no test run that "
@@ -77,7 +79,7 @@ def failed_rests(units: Iterable[Unit], began: int | None) -> Iterator[str]:
     rests = []
     for unit in units:
         is_recent = (unit.ended or 0) // NS >= began
-        if unit.kind == "rest" and unit.tests_hold is False and is_recent:
+        if unit.kind == "rest" and unit.last_tests.hold is False and is_recent:
             rests.append(unit)
     if rests:
         yield (

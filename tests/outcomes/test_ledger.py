@@ -657,41 +657,53 @@ def test_failed_tests_of_which_a_later_run_passed_are_not_looked_at(
     ]
 
 
+RUNS = {
+    "pass": ("pytest", "3 passed in 0.1s"),
+    "fail": ("pytest", "1 failed in 0.1s"),
+    "other": ("go test ./...", "ok  \tboat\t0.1s"),
+    "unclear": ("pytest | cat", ""),
+    "add": ("git worktree add ../w main", ""),
+    "elsewhere": ("cd ../w && pytest", "1 failed in 0.1s"),
+}
+"""Commands, each with what it prints."""
+
+
 @cases(
-    "steps, looked_at",
+    "steps, looked_at, failing",
     {
-        "they passed, and failed after an edit": ("pass edit fail", ["tests_failed"]),
-        "they never passed": ("edit fail", []),
-        "others passed": ("other edit fail", []),
-        "they passed and failed as the work was": ("edit pass fail", []),
-        "others passed as the work is": ("pass edit other fail", []),
-        "they failed and passed": ("pass edit fail pass", []),
+        "they passed, and failed after an edit": ("pass edit fail", 1, 1),
+        "they never passed": ("edit fail", 0, 1),
+        "others passed": ("other edit fail", 0, 1),
+        "they passed and failed as the work was": ("edit pass fail", 0, 1),
+        "others passed as the work is": ("pass edit other fail", 0, 1),
+        "they failed and passed": ("pass edit fail pass", 0, 0),
+        "a later run says nothing": ("pass edit fail unclear", 1, 1),
+        "they failed in another work tree": ("add pass edit elsewhere", 0, 0),
     },
 )
 def test_tests_that_failed_by_what_was_edited_are_worth_a_look(
-    history: History, work: Work, steps: str, looked_at: list[str]
+    history: History, work: Work, steps: str, looked_at: int, failing: int
 ) -> None:
+    """All failing tests are listed, and those that failed from the beginning have no row."""
     session = history.session("s1")
     for n, step in enumerate(["edit", *steps.split()]):
         at = 100 + 20 * n
         if step == "edit":
             writes(session, at, 1 << n, "src/a.py", TEXT)
         else:
-            command = "go test ./..." if step == "other" else "pytest"
-            printed = "1 failed in 0.1s" if step == "fail" else "3 passed in 0.1s"
-            if step == "other":
-                printed = "ok  \tboat\t0.1s"
-            session.run(at, 1 << n, command, printed, failed=step == "fail")
+            command, printed = RUNS[step]
+            session.run(at, 1 << n, command, printed, failed="failed" in printed)
     mark = history.commit(400, "Add it", files={"src/a.py": TEXT})
     session.commits(400, 1024, mark, "Add it")
     history.entry(mark, "Add it", "s1")
     history.commit(30 * DAY, "Later")
-    assert [row["reason"] for row in work()["look_at"]] == looked_at
+    assert [row["reason"] for row in work()["look_at"]] == ["tests_failed"] * looked_at
+    assert len(work("--list", "tests_failed")["units"]) == failing
 
 
 def test_the_last_tests_of_a_unit_are_of_one_iteration() -> None:
-    broke = Observed(tests=TestsSeen(last_passed=False, newly_failed=True))
-    failed = Observed(tests=TestsSeen(last_passed=False))
+    broke = Observed(tests=TestsSeen(hold=False, newly_failed=True))
+    failed = Observed(tests=TestsSeen(hold=False))
     assert not Unit("u", "commit", observed=[broke, failed]).last_tests.newly_failed
     assert Unit(
         "u", "commit", observed=[failed, broke, Observed()]

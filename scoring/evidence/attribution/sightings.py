@@ -2,7 +2,7 @@
 
 from bisect import bisect_right
 from collections import Counter, defaultdict
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from operator import attrgetter
 
@@ -190,10 +190,13 @@ class Sightings:
             self._standing(runs_before_end, end, folder) if verdicts[False] else None
         )
         if standing:
-            failed_at = None
-            if standing.event.passed is False:
-                failed_at = standing.path, standing.line
-            tests = replace(tests, hold=standing.event.passed, failed_at=failed_at)
+            tests = replace(tests, hold=standing.event.passed)
+        if standing and standing.event.passed is False:
+            tests = replace(
+                tests,
+                failed_at=(standing.path, standing.line),
+                newly_failed=_newly_failed(standing, runs_before_end, edits),
+            )
         if not runs_before_end or runs_before_end[-1].event.passed is None:
             return tests, None
         last = runs_before_end[-1]
@@ -207,7 +210,6 @@ class Sightings:
             command=last.text,
             passed_tests=last.event.passed_tests,
             failed_tests=last.event.failed_tests,
-            newly_failed=_newly_failed(runs_before_end, edits),
         )
         return tests, last
 
@@ -347,24 +349,27 @@ class Sightings:
         return any(key_of(program) in self.programs for program in programs if program)
 
 
-def _newly_failed(runs: Sequence[Sighting], edits: Sequence[Sighting]) -> bool:
-    """Return whether the last of some runs failed by what was edited.
+def _newly_failed(
+    failed: Sighting, runs: Iterable[Sighting], edits: Iterable[Sighting]
+) -> bool:
+    """Return whether a run failed by what was edited.
 
-    That is so where all of these hold:
-
-    - the last run failed;
-    - a run of the same command passed that began before the last edit before the last run;
-    - no run passed that began at or after that edit.
+    That is so where a run of the same command passed that began before the last edit before the
+    failed run, and no run passed that began at or after that edit.
 
     Args:
-        runs: the runs by when they began, at least one.
+        failed: the failed run.
+        runs: the runs by when they began.
         edits: the edits of code.
     """
-    last = runs[-1]
-    last_edit = max((edit.time for edit in edits if edit.time < last.began), default=0)
+    last_edit = max(
+        (edit.time for edit in edits if edit.time < failed.began), default=0
+    )
     passes = [run for run in runs if run.event.passed]
-    has_passed = any(run.text == last.text and run.began < last_edit for run in passes)
-    return last.event.passed is False and has_passed and passes[-1].began < last_edit
+    has_passed = any(
+        run.text == failed.text and run.began < last_edit for run in passes
+    )
+    return has_passed and passes[-1].began < last_edit
 
 
 def together(parts: Sequence[Sightings]) -> Sightings:

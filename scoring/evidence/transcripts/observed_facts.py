@@ -29,11 +29,11 @@ class TestsSeen(Frozen):
         failed_tests: how many tests failed in the last run; None: not stated.
         reviewing: how many runs are of sub-agents that edited no code, which do not vote.
         no_verdict: how many runs have no verdict.
-        newly_failed: whether the last run failed, an earlier run of the same command had passed,
-            code was edited in between, and no run passed after that edit.
         failed_at: where the run is, by its transcript and line, that says how the tests ended on
             the code that was committed, if it failed; else None.
         hold: whether that run passed; None without a run or a verdict.
+        newly_failed: whether that run failed, an earlier run of the same command had passed, code
+            was edited in between, and no run passed after that edit.
     """
 
     __test__ = False  # pytest takes a class of this name for tests
@@ -47,9 +47,9 @@ class TestsSeen(Frozen):
     failed_tests: int | None = None
     reviewing: int = 0
     no_verdict: int = 0
-    newly_failed: bool = False
     failed_at: tuple[Path, int] | None = None
     hold: bool | None = None
+    newly_failed: bool = False
 
 
 class CorrectionsSeen(Frozen):
