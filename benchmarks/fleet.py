@@ -466,6 +466,7 @@ def overhead(folder: Path, count: int) -> dict[str, Any]:
     original, module.begin_and_score = module.begin_and_score, do_nothing
     try:
         with cluster(None, 2) as client:
+            client.wait_for_workers(2)
             began = time.monotonic()
             for _ in coordinator.Coordinator(client, config, default_rubric()).run(
                 tasks

@@ -64,7 +64,7 @@ def cluster(scheduler: str | None, workers: int, memory: int = 0) -> Iterator[An
         else:
             stack.enter_context(environment_with(_SAFE_PATH))
             local = library.LocalCluster(
-                n_workers=workers,
+                n_workers=0,
                 threads_per_worker=1,
                 processes=True,
                 memory_limit=memory or "auto",
@@ -75,8 +75,23 @@ def cluster(scheduler: str | None, workers: int, memory: int = 0) -> Iterator[An
                 silence_logs=logging.CRITICAL,
             )
             stack.callback(_close, local, _CLUSTER_CLOSES_WITHIN)
+            local.scale(workers)  # one that ends while it starts is no error here
             client = stack.enter_context(library.Client(local, set_as_default=False))
         yield client
+
+
+def replace_lost_workers(client: Any) -> None:
+    """Start workers of this machine anew that did not come up, as one killed while it starts.
+
+    Dask itself replaces those that had come up. Those of a scheduler that is named are not ours.
+    """
+    local = client.cluster
+    if local is None:
+        return
+    for name, nanny in list(local.workers.items()):
+        if nanny.status.name in ("failed", "closed"):
+            del local.workers[name]
+    local.scale(len(local.worker_spec))
 
 
 def _close(opened: Any, seconds: float) -> None:

@@ -15,6 +15,7 @@ from rubric import Rubric
 from scoring.errors import FleetError
 from scoring.frozen import fields_of
 
+from .cluster import replace_lost_workers
 from .fleet_toml import FleetConfig
 from .on_worker import BEGUN, Result, begin_and_score
 from .sources import Repository
@@ -32,8 +33,8 @@ _WAITS = 1.0
 _LOST_AFTER = 15.0
 """After how many seconds without a scheduler the run ends."""
 
-_EMPTY_AFTER = 45.0
-"""After how many seconds without a worker the run ends."""
+_EMPTY_AFTER = 150.0
+"""After how many seconds without a worker the run ends. A busy machine takes long to start one."""
 
 _OFTEN = 8
 """A repository that was handed out this often goes alone: a worker that ends did so for it."""
@@ -131,7 +132,7 @@ class Coordinator:
             task.has_begun = True
 
     def _look_at_cluster(self) -> None:
-        """Count the workers now and then.
+        """Count the workers now and then, and replace those that were lost.
 
         Raises:
             FleetError: the scheduler was lost, or had no workers, for longer than is waited for.
@@ -139,8 +140,10 @@ class Coordinator:
         now = time.monotonic()
         is_running = self._client.status == "running"
 
-        if is_running and now - self._looked_at > _LOOKS_EVERY:
+        is_due = not self._threads or now - self._looked_at > _LOOKS_EVERY
+        if is_running and is_due:
             self._looked_at = now
+            replace_lost_workers(self._client)
             # A scheduler that is gone shows in the status of the client.
             with contextlib.suppress(Exception):
                 workers = self._client.scheduler_info(n_workers=-1)["workers"]

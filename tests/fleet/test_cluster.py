@@ -9,6 +9,7 @@ import shutil
 import signal
 import subprocess
 import sys
+import time
 from collections import Counter
 from collections.abc import Iterator
 from functools import partial
@@ -26,7 +27,6 @@ from helpers.fleets import (
     listens,
     make_fleet,
     opened,
-    resident,
     rows_of,
     same_rows,
     score_here,
@@ -176,13 +176,36 @@ def test_one_worker_after_another_is_killed_and_every_row_is_there_once(
     with Fleet(path, "--workers", "2") as fleet:
         for count in range(3, 34, 6):
             fleet.until("done", count)
-            worker = max(fleet.workers(), key=resident, default=None)
-            if (
-                worker and resident(worker) > 120
-            ):  # Dask starts no other in place of one that is only starting
+            for worker in fleet.workers()[:1]:
                 os.kill(worker, signal.SIGKILL)
         assert fleet.end() == (0, "")
     each_once(path, 40)
+
+
+def test_workers_that_are_killed_while_they_start_are_replaced(tmp_path: Path) -> None:
+    """Those that a fleet starts with, and those in their place."""
+    path = make_fleet(tmp_path, 2)
+    killed = set[int]()
+    with Fleet(path, "--workers", "2") as fleet:
+        while len(killed) < 4 and fleet.process.poll() is None:
+            for worker in set(fleet.workers()) - killed:
+                os.kill(worker, signal.SIGKILL)
+                killed.add(worker)
+            time.sleep(0.01)
+        assert fleet.end() == (0, "")
+    each_once(path, 2)
+
+
+def test_who_restarts_a_worker_waits_until_it_has_started() -> None:
+    import dask
+
+    soon = {"distributed.deploy.lost-worker-timeout": "1ms"}  # below what a start takes
+    with dask.config.set(soon), scoring.fleet.cluster.cluster(None, 1) as client:
+        first = client.submit(os.getpid).result()
+        (nanny,) = client.cluster.workers.values()
+        assert client.submit(os._exit, 1).exception()
+        assert client.submit(os.getpid, pure=False).result(timeout=300) != first
+        assert list(client.cluster.workers.values()) == [nanny]
 
 
 def test_the_coordinator_does_not_grow_with_the_fleet(

@@ -58,6 +58,7 @@ class OneWorker:
 
     status = "running"
     scheduler = None
+    cluster = None
 
     def __init__(
         self,

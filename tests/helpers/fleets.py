@@ -204,17 +204,6 @@ def same_rows(found: Result, one: Repository, *_: object) -> Result:
     return replace(found, state=found.state._replace(repository=one.name))
 
 
-def resident(process: int | str = "self") -> int:
-    """Return how many MB a process has in memory; 0 when it has ended."""
-    try:
-        lines = Path(f"/proc/{process}/status").read_text().splitlines()
-    except OSError:
-        return 0
-    return next(
-        (int(line.split()[1]) >> 10 for line in lines if line.startswith("VmRSS")), 0
-    )
-
-
 class Fleet:
     """A fleet that runs as a process of its own."""
 
