@@ -33,7 +33,9 @@ _ISSUE_IN_SUBJECT = re.compile(
     r"|(?<![\w-])([A-Z][A-Z0-9]{1,9}-[0-9]{1,9})(?![\w-]|\.[0-9])"
 )
 _NUMBER_IN_BRANCH = re.compile(
-    r"(?:^|[/_-])(?:issues?|gh|bug|ticket)[/_-]?#?([0-9]{1,9})(?![0-9])|(?:^|/)([0-9]{1,9})[-_]",
+    r"(?:^|[/_-])(?:issues?|gh|bug|ticket)[/_-]?#?([0-9]{1,9})(?![0-9])"
+    # a number at the beginning may be a date, as in 20260205-keys
+    r"|(?:^|/)(?!20[0-9]{2}-?[01][0-9]-?[0-3][0-9](?![0-9]))([0-9]{1,9})[-_]",
     re.IGNORECASE,
 )
 _KEY_IN_BRANCH = re.compile(
