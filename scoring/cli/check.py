@@ -91,7 +91,7 @@ def _gate_options(command: Command) -> Command:
 @valued(
     "--base",
     "REV",
-    "Gates on work: only units with a commit that REV has not, as the base of a pull request.",
+    "Gates on work: only units with a commit that REV lacks, as the base of a pull request.",
 )
 @flag("--allow-empty", "A gate that has nothing to look at holds.")
 @flag("--recompute", "Take no score from a sidecar.")

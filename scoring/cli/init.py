@@ -159,9 +159,10 @@ def _ask_what_to_write(
         "Write a log entry for each commit of an agent?"
     )
     harnesses = []
+    top_level = examination.repository.top_level or examination.repository.path
     if not no_hook:
         for harness in list(_harnesses_without_hook(examination)):
-            file = hook_of(harness).file
+            file = place_in_project(harness, top_level).path.relative_to(top_level)
             if accepted(f"Score each task of {harness}, by a hook in {file}?"):
                 harnesses.append(harness)
     hides_folder = asks and accepted("Have git ignore .agents/? Say no to commit it.")

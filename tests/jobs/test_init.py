@@ -3,6 +3,8 @@
 import tomllib
 from pathlib import Path
 
+import click
+import pytest
 from helpers.commands import DaScore
 from helpers.places import Place
 
@@ -139,3 +141,24 @@ def test_a_log_outside_of_the_repository_is_in_no_settings_file(
         (place.path / ".agents/da-score.toml").read_text()
     )
     assert da_score("doctor", "--no-cache").status == 0
+
+
+def test_on_a_terminal_it_names_the_settings_file_into_which_the_hook_goes(
+    place: Place, da_score: DaScore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Without settings that git tracks these are the user's own."""
+    place.iteration(1)
+    place.session("mine", place.turn(1))
+    questions: list[str] = []
+
+    def accept(question: str, **_: object) -> bool:
+        questions.append(question)
+        return True
+
+    monkeypatch.setattr(click, "confirm", accept)
+    monkeypatch.setattr("scoring.cli.init.on_terminal", lambda: True)
+    monkeypatch.setattr("scoring.cli.init.is_terminal", lambda _: True)
+    shown = da_score("init", "--no-cache").out
+    file = ".claude/settings.local.json"
+    assert f"Score each task of claude, by a hook in {file}?" in questions
+    assert f"Wrote the hook to {place.path / file}" in shown

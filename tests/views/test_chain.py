@@ -138,6 +138,7 @@ class TestDoctor:
         assert (
             "1 session worked here and belongs to no iteration, as stray in " in shown
         )
+        assert "or the session (agent.session_id), in entries" in shown
         assert run("doctor", "--json", rubric="3.0.0")["attribution"] is None
         assert "LINES FOUND BY" not in run("doctor", "--all", rubric="3.0.0")
 

@@ -290,7 +290,7 @@ def _attribution(examination: Examination) -> Findings:
             "note",
             f"{sessions} to no iteration, as {first.session} in {first.path}",
             "nothing, if they committed nothing; "
-            "else name their commits in entries, or the session in agent",
+            "else name their commits, or the session (agent.session_id), in entries",
         )
 
 
