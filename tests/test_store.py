@@ -223,7 +223,7 @@ with Store(cache_dir) as store:
 with Store(cache_dir) as store:
     print(store.get("entry", "large", b"1"), store.get("entry", "key", b"1"))
 """
-    found, _ = _in_another_process(cache_dir, code).communicate(timeout=60)
+    found, _ = _in_another_process(cache_dir, code).communicate(timeout=300)
     assert found == "None b'value'\n"
     assert kept(cache_dir) == b"value"
     with Store(cache_dir) as store:
@@ -246,7 +246,7 @@ input()
         with Store(cache_dir) as store:
             assert store.get("entry", "key", b"1") is None
             store.put("entry", "key", b"2", b"lost")
-        assert time.monotonic() - began < 5
+        assert time.monotonic() - began < 60
         other.kill()
     assert kept(cache_dir) == b"value"
 

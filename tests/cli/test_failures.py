@@ -13,6 +13,7 @@ import sys
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +21,7 @@ import click
 import pytest
 from helpers.commands import DaScore, Outcome, one_line
 from helpers.projects import CLAUDE_SESSION, CODEX_SESSION, LOG
+from helpers.waiting import becomes
 
 from scoring.errors import GitError
 
@@ -246,6 +248,13 @@ USAGE = {
 }
 
 
+def has_no_handler(process: int) -> bool:
+    """Return whether an interruption ends a process without its doing."""
+    status = Path(f"/proc/{process}/status").read_text()
+    (caught,) = re.findall(r"SigCgt:\s*(\w+)", status)
+    return not int(caught, 16) >> (signal.SIGINT - 1) & 1
+
+
 class TestErrors:
     @pytest.mark.parametrize("mistake", ERRORS.values(), ids=ERRORS)
     def test_are_one_line_that_says_what_and_where(
@@ -358,11 +367,19 @@ class TestErrors:
         )
 
     def test_an_interruption_while_it_starts_is_silent(self, project: Path) -> None:
-        for tenths in range(2, 12, 2):
-            command = [sys.executable, "-m", "scoring", "run", "--no-write"]
+        begin = (
+            "import runpy; print('Python has begun', flush=True);"
+            "runpy.run_module('scoring', run_name='__main__', alter_sys=True)"
+        )
+        for tenths in range(0, 10, 2):
+            command = [sys.executable, "-c", begin, "run", "--no-write"]
             with subprocess.Popen(
                 command, cwd=project, stdout=subprocess.PIPE, stderr=subprocess.PIPE
             ) as process:
+                # Python itself, before it runs anything of ours, is not silent
+                assert process.stdout is not None
+                assert process.stdout.readline() == b"Python has begun\n"
+                assert becomes(partial(has_no_handler, process.pid))
                 time.sleep(tenths / 10)
                 process.send_signal(signal.SIGINT)
                 out, err = process.communicate(timeout=300)

@@ -52,7 +52,7 @@ def watched_doors() -> Iterator[Doors]:
         _watching.remove(doors)
 
 
-def ends(work: Callable[[], T], seconds: float = 10) -> T:
+def ends(work: Callable[[], T], seconds: float = 120) -> T:
     """Return what ``work`` returns, and fail when it takes longer than any machine needs."""
     outcome: list[T] = []
     raised: list[BaseException] = []

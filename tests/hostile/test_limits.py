@@ -1,7 +1,6 @@
 """What is small on disk and large in memory or time, such as compressed transcripts."""
 
 import sys
-import time
 from collections.abc import Iterable
 from pathlib import Path
 
@@ -9,6 +8,7 @@ import pytest
 from helpers.commands import DaScore, one_line
 from helpers.harness_lines import as_bytes, read, response, use
 from helpers.repos import Repo
+from helpers.timing import seconds_of, too_slow
 
 from rubric import load_rubric
 from scoring.errors import DaScoreError, SettingsError
@@ -161,7 +161,10 @@ def test_all_searches_for_commits_share_one_limit_of_time(
     opened = GitRepository(repo.path)
     command_of = Git._command
 
+    started = []
+
     def slowly(git: Git, arguments: Iterable[str]) -> list[str]:
+        started.append(arguments)
         return ["sh", "-c", 'sleep 0.2; exec "$0" "$@"', *command_of(git, arguments)]
 
     monkeypatch.setattr(Git, "_command", slowly)
@@ -169,9 +172,8 @@ def test_all_searches_for_commits_share_one_limit_of_time(
     # git gives up at each
     names = [f"branch-{number}@{{upstream}}" for number in range(50)]
 
-    start = time.monotonic()
     assert set(opened.resolve(names, searches=True).values()) == {None}
-    assert time.monotonic() - start < 5
+    assert 1 < len(started) < 10
 
 
 PARTS = {
@@ -195,10 +197,11 @@ def seconds_to_read(folder: Path, part: str, count: int) -> float:
         calls.append(response(number + 1, f"m{number}", f"r{number}", call))
     (folder / "a.jsonl").write_bytes(as_bytes(calls))
 
-    start = time.process_time()
-    facts, _ = read(folder, warn=pytest.fail)
-    assert facts[0].turns == len(calls)
-    return time.process_time() - start
+    def work() -> None:
+        facts, _ = read(folder, warn=pytest.fail)
+        assert facts[0].turns == len(calls)
+
+    return seconds_of(work)
 
 
 @pytest.mark.parametrize("part", PARTS.values(), ids=PARTS)
@@ -206,5 +209,10 @@ def test_one_command_of_many_parts_costs_little_more_than_many_short_ones(
     tmp_path: Path, part: str
 ) -> None:
     seconds_to_read(tmp_path, part, LONG)
-    short = seconds_to_read(tmp_path, part, 40)
-    assert seconds_to_read(tmp_path, part, LONG) < 3 * short + 0.1
+    assert not too_slow(
+        lambda: seconds_to_read(tmp_path, part, LONG),
+        lambda: seconds_to_read(tmp_path, part, 40),
+        times=3,
+        spare=0.1,
+        rounds=1,
+    )

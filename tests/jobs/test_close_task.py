@@ -22,6 +22,7 @@ from helpers.projects import CLAUDE_SESSION as CLAUDE
 from helpers.projects import CODEX_SESSION as CODEX
 from helpers.projects import LOG, Project, edit, tree
 from helpers.repos import Repo
+from helpers.waiting import all_end, becomes, is_running
 
 import scoring.cli.close_task
 from rubric import default_rubric
@@ -466,7 +467,7 @@ class TestStandardInput:
                 began = time.monotonic()
                 assert read_hook_input(read) is None
                 took.append(time.monotonic() - began)
-        assert 0.09 < min(took) < 1.1
+        assert 0.09 < min(took) < 10
 
     @pytest.mark.parametrize(
         "data",
@@ -512,7 +513,7 @@ class TestStandardInput:
             began = time.monotonic()
             with pytest.raises(InputError):
                 read_hook_input(f.fileno())
-            assert time.monotonic() - began < 10
+            assert time.monotonic() - began < 60
 
     def test_that_is_blank_or_cannot_be_read_is_as_if_there_were_none(
         self, tmp_path: Path
@@ -536,7 +537,7 @@ class TestStandardInput:
         parent, child = os.openpty()
         try:
             os.write(parent, b'{"cwd": "/a"}\n')
-            assert ends(lambda: read_hook_input(child, 60)) is None
+            assert ends(lambda: read_hook_input(child, 600)) is None
         finally:
             os.close(parent)
             os.close(child)
@@ -729,20 +730,10 @@ class TestFailure:
 FAKE_GIT = """\
 #!/bin/sh
 echo $$ >> "{pids}"
-sleep 60 &
+sleep 600 &
 echo $! >> "{pids}"
 wait
 """
-
-
-def is_alive(process: int) -> bool:
-    try:
-        return (
-            Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[0]
-            != "Z"
-        )
-    except OSError:
-        return False
 
 
 @pytest.fixture
@@ -755,19 +746,8 @@ def hanging_git(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Pat
     monkeypatch.setenv("PATH", f"{folder}{os.pathsep}{os.environ['PATH']}")
     yield pids
     for number in map(int, pids.read_text().split() if pids.exists() else ()):
-        if is_alive(number):
+        if is_running(number):
             os.kill(number, signal.SIGKILL)
-
-
-def gone(pids: Path) -> bool:
-    """Tell whether the processes that a file names, if it came to any, end within a minute."""
-    numbers = (
-        [int(number) for number in pids.read_text().split()] if pids.exists() else []
-    )
-    deadline = time.monotonic() + 60
-    while any(map(is_alive, numbers)) and time.monotonic() < deadline:
-        time.sleep(0.02)
-    return not any(map(is_alive, numbers))
 
 
 class TestTimeout:
@@ -790,10 +770,10 @@ class TestTimeout:
             scored.repo,
             *options,
         )
-        assert 0.4 < time.monotonic() - began < 60
+        assert 0.4 < time.monotonic() - began < 300
         assert found == Outcome(0, "", self.GAVE_UP)
         assert tree(scored.log) == before
-        assert gone(hanging_git)
+        assert all_end(hanging_git)
 
     # What comes in a callback of the interpreter is lost there, and comes again.
     @pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
@@ -894,9 +874,7 @@ class TestProcess:
             "stderr": subprocess.PIPE,
         }
         with subprocess.Popen(COMMAND, cwd=scored.repo, **pipes) as child:
-            deadline = time.monotonic() + 300
-            while not hanging_git.exists() and time.monotonic() < deadline:
-                time.sleep(0.01)
+            assert becomes(hanging_git.exists)
             child.send_signal(number)
             out, err = child.communicate(timeout=300)
         assert tree(scored.log) == before
@@ -906,7 +884,7 @@ class TestProcess:
                 b"",
                 b"da-score: warning: interrupted\n",
             )
-            assert gone(hanging_git)
+            assert all_end(hanging_git)
         else:
             assert (child.returncode, out, err) == (-signal.SIGTERM, b"", b"")
 

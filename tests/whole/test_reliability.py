@@ -12,7 +12,7 @@ import sys
 import tempfile
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -20,6 +20,7 @@ import pytest
 from helpers.forks import begin, end, run
 from helpers.litter import age_litter
 from helpers.repos import Repo
+from helpers.waiting import becomes
 
 from scoring.cli import main
 
@@ -216,16 +217,6 @@ class TestKilled:
         check_recovery(log, command, new)
 
 
-def becomes(true: Callable[[], object], seconds: float = 300) -> bool:
-    """Wait until something is so."""
-    deadline = time.monotonic() + seconds
-    while not true():
-        if time.monotonic() > deadline:
-            return False
-        time.sleep(0.01)
-    return True
-
-
 def alive_in_group(group: int) -> list[int]:
     """Return the processes of a group that have not ended."""
     found = []
@@ -245,7 +236,7 @@ class HangingGit:
         folder.mkdir()
         real = shutil.which("git")
         script = (
-            f'case "$*" in *" {repo} "*) echo $$ >>"{self._pids}"; exec sleep 60 ;; esac\n'
+            f'case "$*" in *" {repo} "*) echo $$ >>"{self._pids}"; exec sleep 600 ;; esac\n'
             f'exec "{real}" "$@"\n'
         )
         (folder / "git").write_text("#!/bin/sh\n" + script)

@@ -76,7 +76,7 @@ class TestMessages:
         ],
     )
     def test_of_any_length_are_read_in_time(self, message: str) -> None:
-        ends(lambda: names_taken_back(message), 10)
+        ends(lambda: names_taken_back(message))
 
 
 def landed(repo: Repo, sha: str) -> float:

@@ -1,19 +1,18 @@
 """What git says of real repositories, whatever anybody configured: names, order, changed files."""
 
-import contextlib
 import json
 import os
 import shutil
 import stat
-import time
 from collections.abc import Generator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
 
 import pytest
-from helpers.doors import ends, watched_doors
+from helpers.doors import watched_doors
 from helpers.repos import START, Repo
+from helpers.waiting import becomes, is_running
 
 from scoring.errors import GitError, NotARepositoryError
 from scoring.evidence.git.repository import GitRepository
@@ -586,18 +585,12 @@ class TestLines:
         self, lone: Repo, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         repository = GitRepository(lone.path)
-        script(tmp_path / "git", "sleep 60 &", "echo $!", "wait")
+        script(tmp_path / "git", "sleep 600 &", "echo $!", "wait")
         monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
         lines = repository.lines("log")
-        status = Path("/proc", next(lines).decode(), "stat")
+        started = int(next(lines))
         lines.close()
-
-        def gone() -> None:
-            with contextlib.suppress(FileNotFoundError):
-                while status.read_text().rpartition(")")[2].split()[0] != "Z":
-                    time.sleep(0.01)
-
-        ends(gone)
+        assert becomes(lambda: not is_running(started))
 
 
 class TestObjects:

@@ -4,7 +4,6 @@ import json
 import os
 import subprocess
 import sys
-import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
@@ -22,6 +21,7 @@ from helpers.harness_lines import (
     use,
 )
 from helpers.harness_lines import counts as counted
+from helpers.waiting import becomes, is_running
 from sessions import claude_cases, codex_cases
 from sessions.world import Truth
 
@@ -55,27 +55,17 @@ else:
 """
 
 
-def is_running(process: int) -> bool:
-    try:
-        return Path(f"/proc/{process}/stat").read_text().split()[2] != "Z"
-    except OSError:
-        return False
-
-
 @pytest.mark.skipif(
     len(os.sched_getaffinity(0)) < 2, reason="one processor reads alone"
 )
 @pytest.mark.parametrize("end", ["close", "kill"])
 def test_workers_end_with_it(tmp_path: Path, end: str) -> None:
     subprocess.run(
-        [sys.executable, "-c", PROGRAM, tmp_path, end], check=False, timeout=60
+        [sys.executable, "-c", PROGRAM, tmp_path, end], check=False, timeout=300
     )
     workers = [int(path.name) for path in tmp_path.iterdir()]
     assert len(workers) == 2
-    until = time.monotonic() + 20
-    while any(map(is_running, workers)) and time.monotonic() < until:
-        time.sleep(0.05)
-    assert not any(map(is_running, workers))
+    assert becomes(lambda: not any(map(is_running, workers)))
 
 
 def alone(text: bytes) -> EventsByHarness:
