@@ -11,6 +11,9 @@ from .work_rows import STATES, WorkRow, WorkRows, month_of, work_summary
 FIXED_LATER = "fixed, reverted or taken back later"
 """What people read for units that count in :attr:`WorkGroup.fixed`."""
 
+FIXED_IN_TIME = FIXED_LATER.replace("later", "in that time")
+"""The same after the time for which work is watched: what happens after it is not counted."""
+
 
 class WorkGroup(NamedTuple):
     """Some work, such as that of one harness, model, month or repository.

@@ -23,7 +23,7 @@ from .comparisons import RANGES, comparisons, months, notes_on_names, trend
 from .landing_text import STATE_WORDS, states_text
 from .look_at_pages import look_at_page
 from .table import Cell, Cells, Columns, Line, Lines, Page, Table, numeric
-from .work_groups import FIXED_LATER, WorkGroup
+from .work_groups import FIXED_IN_TIME, FIXED_LATER, WorkGroup
 from .work_rows import (
     CAME_TO_NOTHING,
     WorkRows,
@@ -135,15 +135,17 @@ def became_page(
     work = WorkGroup("", rows, work_summary(rows))
     yield Line(states_text(work.summary, "unit of work", "units of work"), "bold")
     old_enough = "old enough to judge"
+    happened = FIXED_LATER
     counted_when = "of work that is old enough"
     if horizon_days:
         days = horizon_text(horizon_days)
         old_enough = f"on the trunk for {days}"
+        happened = FIXED_IN_TIME
         counted_when = f"after {days} on the trunk"
     fixed = work.fixed
     if fixed.whole:
         verb = "was" if fixed.part == 1 else "were"
-        yield f"Of those {old_enough} {fixed} {verb} {FIXED_LATER}."
+        yield f"Of those {old_enough} {fixed} {verb} {happened}."
     unread = sum(bool(row.unit.outcome and row.unit.outcome.is_unread) for row in rows)
     if unread:
         units = counted(unread, "unit")

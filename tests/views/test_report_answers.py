@@ -25,7 +25,7 @@ from scoring.views.report.answers import nothing_known, pieces, signal_rows
 from scoring.views.report.digest import Digest
 from scoring.views.report.reported_iteration import ReportedIteration, TranscriptLines
 from scoring.views.validity_pages import CLEAR_NOTE
-from scoring.views.work_groups import FIXED_LATER, grouped
+from scoring.views.work_groups import FIXED_IN_TIME, FIXED_LATER, grouped
 from scoring.views.work_pages import became_page
 from scoring.views.work_rows import WorkRow, without_cost
 
@@ -402,7 +402,7 @@ def test_every_page_says_that_work_taken_back_counts_as_fixed_or_undone(
     verb = "was" if defective else "were"
     assert any(
         line.startswith(f"Of those on the trunk for 14 days {count} (")
-        and line.endswith(f") {verb} fixed, reverted or taken back later.")
+        and line.endswith(f") {verb} fixed, reverted or taken back in that time.")
         for line in lines
     )
 
@@ -410,7 +410,7 @@ def test_every_page_says_that_work_taken_back_counts_as_fixed_or_undone(
     found.work = work
     report = page(found)
     text = re.sub("<[^>]+>", "", report)
-    judged = f"Of 1 on the trunk for 12 hours {count[0]} {verb} {FIXED_LATER} ("
+    judged = f"Of 1 on the trunk for 12 hours {count[0]} {verb} {FIXED_IN_TIME} ("
     assert judged in text
     assert f">{FIXED_LATER.capitalize()}, of those old enough</th>" in report
 

@@ -48,7 +48,7 @@ from scoring.views.look_at_pages import (
 from scoring.views.run_pages import scores_head
 from scoring.views.table import Lines, Page, band_text, number, titled
 from scoring.views.validity_pages import clear_notes, validity_parts, validity_sentences
-from scoring.views.work_groups import FIXED_LATER, WorkGroup
+from scoring.views.work_groups import FIXED_IN_TIME, FIXED_LATER, WorkGroup
 from scoring.views.work_pages import became_page, by_state
 from scoring.views.work_rows import (
     STATES,
@@ -125,6 +125,7 @@ def _contents(digest: Digest) -> PlainData:
         "sha": SHORT_LENGTH,
         "states": STATE_WORDS,
         "fixed_later": FIXED_LATER,
+        "fixed_in_time": FIXED_IN_TIME,
         "horizon": horizon_text,
         "every": WorkGroup("", work, work_summary(work)),
         "pieces": pieces,
