@@ -296,9 +296,9 @@ def _why_meant(unit: Unit, taken: TakenBack, others: _OtherWork) -> str:
     if unit.undone_in_branch:
         return "undone on the same branch before the merge"
     if only_tidies(taken.subject) or only_tidies(unit.subject or ""):
-        return "tidied"
+        return "a subject speaks of tidying"
     if _STOPGAP.search(taken.subject) or _STOPGAP.search(unit.subject or ""):
-        return "not meant to stay"
+        return "a subject speaks of a trial or a workaround"
     is_only_stated = unit.state == "reverted" and not unit.sessions
     least = _LEAST_REVERTED if is_only_stated else _LEAST_LINES
     if taken.size < least:
@@ -306,12 +306,12 @@ def _why_meant(unit: Unit, taken: TakenBack, others: _OtherWork) -> str:
     if taken.back_in:
         return "came back"
     if taken.seconds >= _PLANS_CHANGE:
-        return "undone a month later"
+        return "undone after 30 days or more"
     if later and not set(unit.sessions).isdisjoint(later.sessions):
         return "undone in the same session"
     if not taken.said:
         # What moved to another repository is not gone.
-        return "moved elsewhere" if _MOVES.search(taken.subject) else ""
+        return "its subject speaks of a move" if _MOVES.search(taken.subject) else ""
     if taken.seconds < _STILL_IN_WORK:
         return "undone within an hour"
     if later and ((later.ended or 0) - (unit.ended or 0)) < _STILL_IN_WORK * NS:
@@ -331,7 +331,7 @@ def _why_not_listed(row: WorkRow, others: _OtherWork) -> str:
     # Data and notes may well be meant to come to nothing. What its own session landed later took
     # the place of an attempt.
     if not row.cost:
-        return "without a known cost"
+        return "at no known cost"
     if not unit.wrote_code:
         return "without code"
     if unit.product_lines < _LEAST_REVERTED and row.cost < _LEAST_COST:

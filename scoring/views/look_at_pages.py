@@ -107,9 +107,9 @@ def not_shown(rows: WorkRows, worst: Collection[PlainData]) -> Iterator[str]:
             names.setdefault((STATE_WORDS[unit.state], why), []).append(name)
 
     for (state, why), units in names.items():
-        are = counted(len(units), f"{state} unit is", f"{state} units are")
+        left_out = counted(len(units), f"{state} unit")
         some = ", ".join(units[:3]) + and_more(units, 3)
-        yield f"{are} not listed ({why}): {some}"
+        yield f"Look at leaves out {left_out} ({why}): {some}"
 
 
 def _table_row(unit: PlainData) -> Cells:

@@ -125,9 +125,10 @@ def test_undone_work_that_is_not_listed_is_named_with_the_reason(
     commit_with_tests(history, session, 100, 10_000, failed=False)
     history.commit(10_100, 'Revert "Step 10000"', files={"src/10000.py": ""})
     places = places_of(history)
-    (line,) = lines_of(da_score("work", *places).out, "not listed (")
+    (line,) = lines_of(da_score("work", *places).out, "Look at leaves out ")
     assert re.fullmatch(
-        r"1 reverted unit is not listed \(undone within an hour\): [0-9a-f]{12}", line
+        r"Look at leaves out 1 reverted unit \(undone within an hour\): [0-9a-f]{12}",
+        line,
     )
     assert f">{line}</p>" in da_score("report", "--out", "-", *places).out
 
