@@ -95,7 +95,10 @@ def _fate(
         merge = written.merges.get(line)
         if merge is not None and not takers and introduced[merge] >= end:
             taken_by[merge] += 1
-    return Fate(added, tuple(taken), taken_by)
+
+    commits = trunk.graph.commits_of_work(work)
+    paths = frozenset[str]().union(*(lines.commits[each].paths for each in commits))
+    return Fate(added, tuple(taken), taken_by, paths)
 
 
 def _commits_to_read(

@@ -31,11 +31,13 @@ class Fate(NamedTuple):
         taken: for each of these lines that is gone, the commits, merges aside, that took it. It is
             empty for a line that only a merge lost.
         taken_by: by SHA, how many of these lines the commit took, or as a merge lost.
+        paths: the files that had some of the lines.
     """
 
     added: int
     taken: tuple[tuple[str, ...], ...]
     taken_by: Counter[str]
+    paths: frozenset[str]
 
 
 class FollowedTrunk:

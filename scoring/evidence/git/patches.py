@@ -150,6 +150,11 @@ class FilePatch(msgspec.Struct, array_like=True):
     hunks: list[Hunk] = []
 
     @property
+    def paths(self) -> set[str]:
+        """Its paths before and after the commit."""
+        return {self.old_path, self.path}
+
+    @property
     def same_content(self) -> bool:
         """Whether not a byte of the content changed."""
         return self.old_blob == self.new_blob

@@ -6,11 +6,13 @@ this one answer.
 
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping
-from functools import cached_property
+from functools import cache, cached_property
+from typing import NamedTuple
+from zlib import crc32
 
 import msgspec
 
-from .changes import CommitPair
+from .changes import CommitPair, changes
 from .commit_names import WORDS, TakenBackIndex, says_so
 from .facts import (
     STANDS,
@@ -36,11 +38,29 @@ class _KeptUndone(msgspec.Struct, array_like=True, frozen=True):
         tip: the tip of the trunk for which the answer holds.
         undone: the answer.
         is_known: whether git answered all that it was asked for it, or it says what undid the work.
+        files: the hashes of the paths at which the work and its lines were; none where git could
+            not follow the lines.
     """
 
     tip: str
     undone: Undone
     is_known: bool
+    files: list[int] = []
+
+
+class _NewCommits(NamedTuple):
+    """The commits that came to the trunk after one of its commits.
+
+    Attributes:
+        commits: their SHAs.
+        oldest: the least of their committer times, in seconds since 1970.
+        files: the hashes of the paths that they change against any parent; None where git cannot
+            say.
+    """
+
+    commits: frozenset[str]
+    oldest: int
+    files: frozenset[int] | None
 
 
 class WorkOnTrunk:
@@ -59,6 +79,8 @@ class WorkOnTrunk:
         self._kept_name = f"undone {trunk.code_globs} {trunk.horizon}".encode()
         self._fates: dict[str, Fate | None] = {}
         self._unread: set[str] = set()  # works of which git lacks a patch that may tell
+        self._files: dict[TrunkWork, list[int]] = {}  # as of _KeptUndone
+        self._since = cache(self._new_commits)
         self.unanswered: set[TrunkWork] = set()
 
     # Answers
@@ -88,7 +110,8 @@ class WorkOnTrunk:
                 has_failed = self._history.repository.time.has_failed
                 is_whole = not has_failed and work.commit not in self._unread
                 is_known = is_whole or undone.taken_back is not None
-                self._kept[work.key] = _KeptUndone(self._tip, undone, is_known)
+                files = self._files.get(work, [])
+                self._kept[work.key] = _KeptUndone(self._tip, undone, is_known, files)
             self._history.keep(self._kept_name, self._kept)
         self.unanswered |= {work for work in works if not self._kept[work.key].is_known}
         return {work: self._kept[work.key].undone for work in works}
@@ -107,8 +130,9 @@ class WorkOnTrunk:
     def _has_kept(self, work: TrunkWork) -> bool:
         """Return whether an answer about a work is kept that holds for the trunk's tip too.
 
-        No commit since then can have changed it: the horizon had ended at the kept tip, and no new
-        commit names the work. The answer is then noted as one for the tip.
+        No commit since then can have changed it: none names the work, and the horizon had ended at
+        the kept tip, or the work stood and none changes a file that has its lines. The answer is
+        then noted as one for the tip.
         """
         kept = self._kept.get(work.key)
         if kept is None:
@@ -119,23 +143,47 @@ class WorkOnTrunk:
             return False  # the trunk was rewritten
 
         trunk = self.trunk
-        latest = trunk.time(kept.tip) - trunk.horizon
-        taken = kept.undone.taken_back
-        if trunk.end_of(work.commit) is None or trunk.time(work.commit) > latest:
+        new = self._since(kept.tip)
+        is_over = trunk.end(work.commit) >= self._graph.mainline_index[kept.tip]
+        if not is_over and not self._stands(kept, new):
             return False
-        if taken is not None and trunk.time(taken.by) > latest:
-            return False
-
-        position = self._graph.position
         naming = self._naming(work.commit, work.also)
+        taken = kept.undone.taken_back
         if taken is not None:
+            if new.oldest <= trunk.time(taken.by) + trunk.horizon:
+                return False
             naming += self._naming(taken.by, "")
             if taken.back_in:
                 naming += self._naming(taken.back_in, "")
-        if any(position[commit] < position[kept.tip] for commit in naming):
+        if kept.undone.came_back or not new.commits.isdisjoint(naming):
             return False
-        self._kept[work.key] = _KeptUndone(self._tip, kept.undone, kept.is_known)
+        self._kept[work.key] = msgspec.structs.replace(kept, tip=self._tip)
         return True
+
+    @staticmethod
+    def _stands(kept: _KeptUndone, new: _NewCommits) -> bool:
+        """Return whether work stood, and stands as far as the files of new commits tell."""
+        if kept.undone != STANDS or not kept.is_known or not kept.files:
+            return False
+        return new.files is not None and new.files.isdisjoint(kept.files)
+
+    def _new_commits(self, tip: str) -> _NewCommits:
+        """Return the commits that came to the trunk after ``tip``, an older one of its tips."""
+        graph = self._graph
+        index = graph.mainline_index[tip]
+        commits = [sha for sha in graph.trunk if graph.introduced[sha] < index]
+        pairs = [
+            CommitPair(sha, parent)
+            for sha in commits
+            for parent in graph.parents[sha] or [""]
+        ]
+        changed = changes(self._history.repository, pairs)
+        files = {_hash(change.path) for files in changed.values() for change in files}
+        return _NewCommits(
+            frozenset(commits),
+            min(map(self.trunk.time, commits)),
+            frozenset(files) if len(changed) == len(pairs) else None,
+        )
 
     @property
     def _tip(self) -> str:
@@ -163,7 +211,11 @@ class WorkOnTrunk:
             if patch is None:
                 self._unread.add(work.commit)
             else:
-                works[work] = Work(work.commit, work.also, patch, fate_of[work])
+                fate = fate_of[work]
+                works[work] = Work(work.commit, work.also, patch, fate)
+                if fate:
+                    paths = {each for file in patch for each in file.paths}
+                    self._files[work] = sorted(map(_hash, paths | fate.paths))
 
         answers = dict.fromkeys(asked, STANDS)
         suspects = self._suspects(works.values())
@@ -405,3 +457,8 @@ class WorkOnTrunk:
         """What the messages of the trunk say they take back."""
         texts = ((commit, self._text(commit)) for commit in self.trunk.commits)
         return TakenBackIndex(pair for pair in texts if WORDS.search(pair[1]))
+
+
+def _hash(path: str) -> int:
+    """Return a hash of a path, which need not be UTF-8. Two paths may have the same."""
+    return crc32(path.encode("utf-8", "surrogateescape"))

@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 import pytest
+from helpers.doors import watched_doors
 from helpers.repos import Files, Repo
 
 from scoring.evidence.git.authorship import AttributedHistory
@@ -805,3 +806,90 @@ def test_without_the_parent_of_the_work_nothing_is_said(tmp_path: Path) -> None:
 
     assert work not in AttributedHistory(shallow.path, []).walk
     assert undone(shallow, repo.git("rev-parse", "HEAD~1")) == Undone()
+
+
+class TestKept:
+    """An answer that is kept holds for a newer tip only where no new commit can change it."""
+
+    @pytest.fixture
+    def cache(self, tmp_path: Path) -> Path:
+        return tmp_path / "cache"
+
+    def answers(self, repo: Repo, cache: Path | None) -> dict[TrunkWork, Undone]:
+        """Return what became of each commit of the trunk."""
+        works = [TrunkWork(sha) for sha in repo.git("rev-list", "master").split()]
+        return AttributedHistory(repo.path, [], cache_dir=cache).observed_work.undone(
+            works
+        )
+
+    @pytest.mark.parametrize(
+        "scene",
+        [
+            pytest.param(scenes[name], id=name)
+            for scenes, name in (
+                (CAME_BACK, "twice"),
+                (CAME_BACK, "in-another-file"),
+                (STANDS, "moved-file"),
+                (STANDS, "dropped-a-month-later"),
+                (STANDS, "reverted-on-a-release-branch"),
+            )
+        ],
+    )
+    def test_is_the_same_at_each_tip_as_without_a_store(
+        self, tmp_path: Path, cache: Path, scene: Callable[[Path], Scene]
+    ) -> None:
+        repo = scene(tmp_path).repo
+        tips = repo.git("rev-list", "--first-parent", "--reverse", "master").split()
+        repo.git("checkout", "-q", "--detach")
+        for tip in tips:
+            repo.git("update-ref", "refs/heads/master", tip)
+            assert self.answers(repo, cache) == self.answers(repo, None)
+
+    @pytest.mark.parametrize(
+        ("files", "is_read"),
+        [
+            ({"b.py": functions("new")}, False),
+            ({"a.py": "x = 3\n"}, True),
+            ({"alpha.py": None, "lib/alpha.py": functions("alpha")}, True),
+        ],
+        ids=["another file", "a file of the work", "the work is moved"],
+    )
+    def test_of_young_work_is_read_again_where_a_commit_changes_its_files(
+        self, tmp_path: Path, cache: Path, files: Files, is_read: bool
+    ) -> None:
+        repo, work = with_work(tmp_path)
+        asked = [TrunkWork(work)]
+        AttributedHistory(repo.path, [], cache_dir=cache).observed_work.undone(asked)
+        repo.commit(files, "chore: go on")
+        with watched_doors() as doors:
+            history = AttributedHistory(repo.path, [], cache_dir=cache)
+            history.observed_work.undone(asked)
+        assert any("--patch" in command for command in doors.commands) is is_read
+
+    def test_knows_the_files_to_which_lines_were_moved(
+        self, tmp_path: Path, cache: Path
+    ) -> None:
+        repo = start(tmp_path)
+        work = repo.commit({"alpha.py": functions("alpha")}, "feat: alpha (#71)")
+        moved = {"alpha.py": None, "lib/alpha.py": functions("alpha")}
+        repo.commit(moved, "chore: move it")
+        assert self.answers(repo, cache)[TrunkWork(work)] == Undone()
+        repo.commit({"lib/alpha.py": None}, "feat: do without alpha")
+        answers = self.answers(repo, cache)
+        assert answers == self.answers(repo, None)
+        assert answers[TrunkWork(work)].state == "reverted"
+
+    def test_sees_a_revert_that_is_older_than_the_kept_tip(
+        self, tmp_path: Path, cache: Path
+    ) -> None:
+        repo, work = with_work(tmp_path)
+        start_time = int(repo.git("log", "-1", "--format=%ct"))
+        repo.branch("side")
+        takes_back(repo, f"Revert it\n\nThis reverts commit {work}.")
+        repo.checkout("master")
+        repo.commit({"notes.md": "later\n"}, "docs", time=start_time + 30 * DAY)
+        assert self.answers(repo, cache)[TrunkWork(work)] == Undone()
+        repo.merge("side", time=start_time + 31 * DAY)
+        answers = self.answers(repo, cache)
+        assert answers == self.answers(repo, None)
+        assert answers[TrunkWork(work)].state == "reverted"
