@@ -201,9 +201,10 @@ def answered(db: Any, sql: str, tables: Iterable[str]) -> Iterator[Answer]:
             yield Answer(names, _rows_of(result))
     except duckdb.Error as e:
         known = ", ".join((*tables, *VIEWS))
-        # DuckDB also draws a picture of where the error is.
+        # DuckDB also draws a picture of where the error is, and proposes tables of its own.
+        drawn = ("LINE ", "^", 'Did you mean "pg_', 'Did you mean "duckdb_')
         lines = [line.strip() for line in str(e).splitlines()]
-        words = [line for line in lines if line and not line.startswith(("LINE ", "^"))]
+        words = [line for line in lines if line and not line.startswith(drawn)]
         text = " ".join(words) or "failed"
         raise InputError(f"query: {text}; the tables are {known}") from e
 

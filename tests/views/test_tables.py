@@ -338,7 +338,7 @@ class TestQuery:
         ("sql", "said"),
         [
             ("selct 1", "syntax error"),
-            ("select * from nothing", "nothing does not exist"),
+            ("select * from nope", "nope does not exist!; the tables are iterations, "),
             ("select * from read_csv('/etc/hostname')", "disabled"),
             ("copy iterations to '/tmp/x.csv'", "disabled"),
             ("set enable_external_access = true", "lock"),
