@@ -299,6 +299,7 @@ def test_an_entry_does_not_change_which_commits_share_a_test_run(
         ("git restore --source=HEAD~1 src", 3),
         ("git reset --hard HEAD~1", 3),
         ("git clean -n", 0),
+        ("git clean -fdX", 0),
         ("git apply -R --check a.patch", 0),
         ("git bisect log", 0),
         ("git revert --no-edit HEAD", 3),
@@ -377,6 +378,60 @@ def test_tests_that_pass_on_other_code_before_the_commit_excuse_no_failure(
     found = check("--no-failing-tests")
     assert found.status == 3
     assert "1 with a test run" in found.out
+
+
+def call_at_once(repo: Repo, count: int, *, first: int) -> None:
+    """Let a session make some of its calls together, before their results."""
+    transcript = repo.path / "../home/projects/x/s.jsonl"
+    lines = list(map(json.loads, transcript.read_text().splitlines()))
+    together = lines[2 * first : 2 * (first + count)]
+    for result in together[1::2]:
+        result["timestamp"] = together[-1]["timestamp"]
+    lines[2 * first : 2 * (first + count)] = together[::2] + together[1::2]
+    transcript.write_text("".join(json.dumps(line) + "\n" for line in lines))
+
+
+@pytest.mark.parametrize(
+    ("calls", "status"),
+    [
+        pytest.param(ON_OTHER_CODE["on a branch"], 3, id="on a branch"),
+        pytest.param(ON_OTHER_CODE["in a stash"], 3, id="in a stash"),
+        pytest.param(
+            [says("git stash; sleep 9; git stash pop"), TESTS], 3, id="beside a stash"
+        ),
+        pytest.param(
+            [says("git status"), TESTS, says("git diff")], 0, id="on the work"
+        ),
+        pytest.param([says("git checkout own"), TESTS], 0, id="on the branch"),
+        pytest.param([says("git stash list"), TESTS], 0, id="beside a list"),
+    ],
+)
+def test_calls_that_are_made_together_run_one_after_the_other(
+    change: Repo, check: Check, calls: list[tuple[str, str]], status: int
+) -> None:
+    change.commit(FILES, SUBJECT)
+    keep_session(change, "1 failed in 0.1s", before=calls)
+    call_at_once(change, len(calls), first=2)
+    assert check("--no-failing-tests").status == status
+
+
+@pytest.mark.parametrize(
+    ("before", "status"),
+    [
+        pytest.param([TESTS], 3, id="on the same code"),
+        pytest.param([says("sed -i s/x/y/ src/a.py"), TESTS], 0, id="after an edit"),
+    ],
+)
+def test_a_run_that_still_goes_on_hides_no_failure_of_the_same_code(
+    change: Repo, check: Check, before: list[tuple[str, str]], status: int
+) -> None:
+    change.commit(FILES, SUBJECT)
+    keep_session(change, "1 failed in 0.1s", before=before)
+    transcript = change.path / "../home/projects/x/s.jsonl"
+    lines = transcript.read_text().splitlines(keepends=True)
+    del lines[2 * (2 + len(before)) - 1]  # the result of the last of them
+    transcript.write_text("".join(lines))
+    assert check("--no-failing-tests").status == status
 
 
 @pytest.mark.parametrize("way", ON_OTHER_CODE)

@@ -29,11 +29,16 @@ class CodeChanges:
         first = failed.began
         if not failed.event.of_other_code:
             first += 1  # what its own line checks out, it does before the run
-        before = self.names[: bisect_right(self.times, run.time)]
-        if bisect_left(self.times, first) >= len(before):
+        end = bisect_right(self.times, run.time)
+        if bisect_left(self.times, first) >= end:
             return False
-        is_of_end = before[-1] and before[-1] == self.names[-1]
-        return run.began < self.last and not is_of_end
+
+        begin = bisect_left(self.times, run.began)
+        if begin == bisect_right(self.times, run.began):
+            begin = max(begin - 1, 0)  # no code is checked out in its own line
+        names = {*self.names[begin:end]}
+        is_of_end = names == {self.names[-1]} != {""}
+        return run.began <= self.last and not is_of_end
 
     def let_replace(
         self, run: Sighting, earlier: Sighting, edited_at: Sequence[int]
@@ -41,7 +46,7 @@ class CodeChanges:
         """Return whether a run of tests says of the work what an earlier one does not say.
 
         On other code, one that passed does not, and one that failed only where code was edited
-        since a pass. Without a verdict it does only where code was edited, or the run goes on.
+        since a pass. Without a verdict it does only where code was edited.
 
         Args:
             run: the run, of the session.
@@ -57,7 +62,7 @@ class CodeChanges:
         is_edited = first_edit < bisect_left(edited_at, run.began)
         if run.event.passed is False:
             return is_edited or not (earlier.event.passed and is_of_other_code)
-        if run.event.passed is None and run.event.ended:
+        if run.event.passed is None:
             return is_edited and not is_of_other_code
         return not is_of_other_code
 

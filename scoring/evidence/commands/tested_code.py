@@ -53,6 +53,12 @@ def leaves_stash(commands: Commands) -> bool | None:
     return state
 
 
+def stashes_work(commands: Commands) -> bool:
+    """Return whether a line puts the work into a stash, also where it takes it out again."""
+    stashes = [call for call in _git_calls(commands) if call.subcommand == "stash"]
+    return any(_is_stashed_after(call, False) for call in stashes)
+
+
 def checked_out_code(commands: Commands, folder: str = "") -> str | None:
     """Return which code a line puts into the work tree that other commits have, the last one.
 
@@ -125,7 +131,12 @@ def _checks_out_other_code(call: GitCommand) -> bool:
         case "stash":
             is_kept = "".join(operands[:1]) in _KEEP_STASH
             return "-C" in call.options and not is_kept
-        case "bisect" | "clean":
+        case "clean":
+            removes_ignored_alone = any(
+                re.fullmatch("-[a-zA-Z]*X[a-zA-Z]*", option) for option in options
+            )
+            return options.isdisjoint(_ONLY_SHOWS) and not removes_ignored_alone
+        case "bisect":
             return options.isdisjoint(_ONLY_SHOWS)
     return False
 

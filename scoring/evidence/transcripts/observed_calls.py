@@ -10,7 +10,11 @@ from msgspec.structs import replace
 from scoring.evidence.commands import git_commands
 from scoring.evidence.commands.run_folders import expand_home
 from scoring.evidence.commands.shell_command import Commands
-from scoring.evidence.commands.tested_code import leaves_stash, work_trees_of
+from scoring.evidence.commands.tested_code import (
+    leaves_stash,
+    stashes_work,
+    work_trees_of,
+)
 from scoring.evidence.commands.testruns import TestTools
 from scoring.evidence.commands.testverdicts import TestVerdict, verdict_of
 
@@ -38,11 +42,13 @@ class ObservedRuns:
         self._tools = tools
         self._paths = paths
         self._is_stashed = False  # whether an earlier call left the work in a stash
+        self._stash_call: OpenCall | None = None  # the last one that stashes work
         self._work_trees: list[str] = []  # the folders of those that the session adds
 
     def note_edit(self) -> None:
         """Note that a file is edited. After a stash, the work then counts as restored."""
         self._is_stashed = False
+        self._stash_call = None
 
     def note_command(self, opened: OpenCall, commands: Commands, text: str) -> None:
         """Note in a call which tests its commands run, and what they do to the stash.
@@ -52,7 +58,11 @@ class ObservedRuns:
             commands: its commands.
             text: the text of the commands.
         """
-        opened.run = self._tools.run_of(commands, text, stashed=self._is_stashed)
+        stash_call = self._stash_call
+        is_stashed = self._is_stashed or bool(stash_call and not stash_call.ended)
+        opened.run = self._tools.run_of(commands, text, stashed=is_stashed)
+        if stashes_work(commands):
+            self._stash_call = opened
         self._work_trees += [
             path_in(opened.folder, path) for path in work_trees_of(commands)
         ]
