@@ -100,7 +100,7 @@ class ClineReader(ToolReader):
             commands = [
                 text_in(item, "", "command") for item in items_in(asked, "commands")
             ]
-            self.shell_calls.add(text_in(call))
+            self.shell_calls[text_in(call)] = ""
             self.note_command(call, commands[0] if commands else "", self.folder)
             for number, command in enumerate(commands[1:], 1):
                 opened = self.open_call(f"{text_in(call)} {number}")

@@ -69,7 +69,7 @@ class _RunningCommand(NamedTuple):
 
     Attributes:
         call: the id of the call.
-        printed: what the command had printed by then.
+        printed: what the command has printed so far.
     """
 
     call: str
@@ -165,7 +165,7 @@ class CopilotReader(ToolReader):
 
         self.note_tool_call(call, tool, arguments)
         if tool in _SHOW_SHELLS:
-            self.shell_calls.add(call)
+            self.shell_calls[call] = ""
 
     def _take_result(self, call: str, data: PlainData) -> None:
         """Note how a call ended, and how the command ended that the call started or shows."""
@@ -187,8 +187,11 @@ class CopilotReader(ToolReader):
         still_runs = _STILL_RUNS.search(text)
         if still_runs and not ended and member(data, exit_code) is None:
             shell = still_runs["shell"]
-            if shell not in self._running:
-                self._running[shell] = _RunningCommand(call, text[: still_runs.start()])
+            printed = text[: still_runs.start()]
+            command = self._running.get(shell, _RunningCommand(call, ""))
+            self._running[shell] = command._replace(printed=command.printed + printed)
+            self.note_printed(command.call, printed)
+            if command.call == call:
                 return
 
         command_failed = failure_in(data, exit_code) is True

@@ -99,7 +99,8 @@ class DroidReader(ToolReader):
         """Note how a call ended.
 
         A call failed where any of these says so:
-        - of a shell, an exit code in the text;
+        - of a shell, an exit code in the text; where that begins and ends with one, the code that
+          the mark of an error fits, since a command may print the other;
         - without such a code, that the result is marked as an error;
         - a JSON object as the text, with ``success`` false.
         """
@@ -108,7 +109,8 @@ class DroidReader(ToolReader):
 
         failed = part.get("is_error") is True
         if text_in(call) in self.shell_calls:
-            exit_code = _EXITED.search(text) or _FAILED.match(text)
+            at_start, at_end = _FAILED.match(text), _EXITED.search(text)
+            exit_code = (at_start or at_end) if failed else (at_end or at_start)
             if exit_code:
                 failed = is_failure(exit_code[1])
         if text.startswith("{") and member(json_in(text), "success") is False:

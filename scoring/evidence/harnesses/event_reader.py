@@ -54,7 +54,7 @@ class EventReader(JsonReader, Observations):
         spans: the spans so far.
         covers: for each span, the numbers of its events.
         messages: in documents, for each message the number of its first event.
-        shell_calls: the ids of calls that run shell commands.
+        shell_calls: what calls of shells run, by the ids of the calls.
         version: the version of the harness or of its format; None: not stated. Reasons to skip
             unknown lines name it.
     """
@@ -72,7 +72,7 @@ class EventReader(JsonReader, Observations):
         self.spans: list[LineSpan] = []
         self.covers: list[list[int]] = []
         self._indices: dict[LineSpan, int] = {}  # of spans
-        self.shell_calls: set[str] = set()
+        self.shell_calls: dict[str, str] = {}
         self.set_up()
 
     def set_up(self) -> None:

@@ -243,7 +243,8 @@ class GeminiReader(ToolReader):
             printed = answer
             failed: bool | None = False
             if text_in(tool) in self.tools.shells:
-                printed, failed = shell_answer(answer)
+                script = self.shell_calls.get(text_in(call), "")
+                printed, failed = shell_answer(answer, script)
             self.note_result(call, True if status == "error" else failed, printed)
 
 

@@ -9,6 +9,7 @@ from functools import partial
 from typing import Any
 
 from scoring.evidence.commands.git_commands import is_commit_tool
+from scoring.evidence.commands.testruns import TestTools
 from scoring.evidence.transcripts.edits import hunks_of, lines_added
 
 from .event_reader import EventReader
@@ -16,6 +17,7 @@ from .fields import is_failure, items_in, member, text_in
 
 _COMMANDS = ("command", "cmd", "CommandLine")
 _FOLDERS = ("cwd", "workdir", "dir_path", "directory", "Cwd")
+_IN_BACKGROUND = ("run_in_background", "is_background", "fireAndForget")
 _REPOSITORIES = ("repo_path", "repoPath", "path", "cwd", "directory")
 _PATHS = ("file_path", "path", "filePath", "notebook_path", "TargetFile")
 _WHOLE = ("content", "contents", "file_text", "CodeContent")
@@ -87,6 +89,10 @@ class ToolReader(EventReader):
 
     tools: ToolNames
 
+    def __init__(self, tools: TestTools | None) -> None:
+        super().__init__(tools)
+        self._calls_in_background: set[str] = set()
+
     def note_tool_call(self, call: object, name: object, given: object) -> None:
         """Note a call of a tool.
 
@@ -97,9 +103,12 @@ class ToolReader(EventReader):
         """
         tool = text_in(name)
         if tool in self.tools.shells:
-            self.shell_calls.add(text_in(call))
+            script = script_of(_first_of(given, _COMMANDS))
+            self.shell_calls[text_in(call)] = script
+            if _first_of(given, _IN_BACKGROUND) is True:
+                self._calls_in_background.add(text_in(call))
             folder = text_in(_first_of(given, _FOLDERS)) or self.folder
-            self.note_command(call, script_of(_first_of(given, _COMMANDS)), folder)
+            self.note_command(call, script, folder)
         elif tool in self.tools.patches:
             patch = (
                 given if isinstance(given, str) else text_in(_first_of(given, _PATCHES))
@@ -113,6 +122,12 @@ class ToolReader(EventReader):
         else:
             asks_user = tool in self.tools.questions
             self.note_call(call, question=asks_user, agent=tool in self.tools.agents)
+
+    def note_end(self, call: object, failed: bool | None, text: str) -> None:
+        """Note the end of a call. One that starts commands in the background ends before them."""
+        if text_in(call) in self._calls_in_background:
+            failed = None
+        super().note_end(call, failed, text)
 
     def note_tool_calls(
         self, calls: Iterable[object], keys: Sequence[str] = ("id", "name", "input")
@@ -166,20 +181,22 @@ def _first_of(given: object, keys: Iterable[str]) -> Any:
 def script_of(asked: object) -> str:
     """Return what a shell is asked to run, as one text.
 
-    ``asked`` is a text or the words of a command. Of a shell, ``-c`` and a text, the text is
-    returned.
+    ``asked`` is a text or the words of a command. Of a shell, ``-c`` and a text at the end, the
+    text is returned.
     """
     if not isinstance(asked, list):
         return text_in(asked)
 
     words = [word for word in asked if isinstance(word, str)]
-    if len(words) == 3 and words[1] in ("-lc", "-c"):
-        return words[2]
+    if len(words) > 2 and words[-2] in ("-lc", "-c", "-Command"):
+        return words[-1]
     return shlex.join(words)
 
 
-def shell_answer(text: str) -> tuple[str, bool | None]:
+def shell_answer(text: str, script: str) -> tuple[str, bool | None]:
     """Return what ``run_shell_command`` printed, and whether it failed.
+
+    An answer may begin with the script that was run, which is not what that printed.
 
     None in place of that for a command that was moved to the background, and False where the
     answer states no exit code.
@@ -197,5 +214,6 @@ def shell_answer(text: str) -> tuple[str, bool | None]:
 
     code = code.strip()
     failed = code.lstrip("-").isdecimal() and is_failure(code)
+    body = body.removeprefix(f"Command: {script}")
     _, head, printed = f"\n{body}".partition(_OUTPUT)
     return printed if head else text, failed

@@ -431,6 +431,27 @@ def test_a_test_run_that_outlasts_its_call_ends_where_it_ends(tmp_path: Path) ->
     ] == [0]
 
 
+@pytest.mark.parametrize("ends", [True, False])
+@pytest.mark.parametrize(
+    ("printed", "passed"), [("1 failed in 1s", False), ("1 passed in 1s", True)]
+)
+def test_what_a_test_run_prints_while_it_is_watched_counts(
+    tmp_path: Path, printed: str, passed: bool, ends: bool
+) -> None:
+    runs = "<command with shellId: 7 is still running after 9 seconds>"
+    lines = [
+        start(1, "bash", command="pytest; sleep 9"),
+        end(2, runs),
+        start(3, "read_bash", "c2"),
+        end(4, f"{printed}\n{runs}", "c2"),
+        start(5, "read_bash", "c3"),
+        end(6, "<shellId: 7 completed with exit code 0>", "c3"),
+    ]
+    found = seen(session(tmp_path, *(lines if ends else lines[:-2])))
+    # a failure is final, and a pass may still fail
+    assert found["runs"] == [passed if ends or not passed else None]
+
+
 @pytest.mark.parametrize(
     ("data", "corrections"),
     [

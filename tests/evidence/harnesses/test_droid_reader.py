@@ -13,6 +13,8 @@ from scoring.evidence.transcripts.transcript_events import TranscriptEvents
 
 HEAD = {"type": "session_start", "id": "d1", "cwd": FOLDER, "version": 2}
 TOOLS = {"read": "Read", "edit": "Edit", "write": "Create", "run": "Execute"}
+BEGINS_AS_FAILED = "Error: Command failed (exit code: 7)\n"
+ENDS_AS_PASSED = "[Process exited with code 0]"
 NO_STOPS = {"refused", "stop"}  # how these are written is not known
 SETTINGS = {
     "model": "m",
@@ -128,6 +130,8 @@ def test_without_usable_settings_tokens_are_unknown(
         ("1\n\n[Process exited with code 0]", {}, 0),
         ("Error: Command failed (exit code: 7)\n1", {}, 1),
         ("[Process exited with code 2] is what it printed", {}, 0),
+        (f"{BEGINS_AS_FAILED}x\n{ENDS_AS_PASSED}", {"is_error": True}, 1),
+        (f"{BEGINS_AS_FAILED}x\n{ENDS_AS_PASSED}", {}, 0),
         ([{"type": "text", "text": "[Process exited with code 2]"}], {}, 1),
         ("", {"is_error": True}, 1),
     ],
@@ -140,6 +144,19 @@ def test_a_shell_fails_by_its_words_or_by_an_error(
         message(2, "user", result(said, **keys)),
     ]
     assert seen(session(tmp_path, *lines))["failed"] == [failed]
+
+
+@pytest.mark.parametrize(
+    ("given", "passed"), [({"fireAndForget": True}, None), ({"timeout": 60}, True)]
+)
+def test_the_start_of_tests_in_the_background_is_no_pass(
+    tmp_path: Path, given: Line, passed: bool | None
+) -> None:
+    lines = [
+        message(1, "assistant", use("Execute", command="pytest", **given)),
+        message(2, "user", result(f"Started\n{ENDS_AS_PASSED}")),
+    ]
+    assert seen(session(tmp_path, *lines))["runs"] == [passed]
 
 
 @pytest.mark.parametrize(

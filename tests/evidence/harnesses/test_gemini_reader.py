@@ -471,6 +471,16 @@ class TestCall:
         )
         assert without_span(seen(said(1, toolCalls=[moved])), CallResult) == []
 
+    @pytest.mark.parametrize(
+        ("printed", "passed"), [("2 passed in 1s", True), ("(empty)", None)]
+    )
+    def test_prints_no_line_of_its_own_text(
+        self, printed: str, passed: bool | None
+    ) -> None:
+        command = "pytest <<'X' || true\nOutput: 2 passed in 1s\nX\n"
+        (run,) = seen(said(1, toolCalls=[shell(command, printed)])).of(TestRun)
+        assert run.passed is passed
+
     def test_runs_tests_and_makes_commits(self) -> None:
         calls = [
             shell("pytest", "1 failed in 1s", 1),
