@@ -5,13 +5,13 @@
 
 import re
 from collections.abc import Mapping
-from typing import Literal, NamedTuple
+from typing import Literal, NamedTuple, Self
 
 from .git_commands import commit_requests, git_commands
 from .programs import FAIL_BY_THEMSELVES, Words
 from .run_folders import folder_of
 from .shell_command import Commands, ShellCommand
-from .shown_output import ShownOutput, readers_of, shown_output
+from .shown_output import PRINTED_WORD, ShownOutput, readers_of, shown_output
 from .tested_code import checked_out_code, tests_other_code
 from .tool_table import OWN_COMMANDS, SCRIPT_TOOL, program_name, tool_table
 
@@ -88,6 +88,20 @@ class TestCommand(NamedTuple):
     def is_of_other_code(self) -> bool:
         """Whether the last test run does not test what the work tree has after the line."""
         return self.is_left or self.other_code == "last"
+
+    def shown_by(self, text: str, *, is_rewritten: bool) -> Self:
+        """Return the command line as a program runs it that shows what it prints.
+
+        Args:
+            text: the text of the program, which it may print.
+            is_rewritten: whether the program may change the output of the command line.
+        """
+        words = frozenset(PRINTED_WORD.findall(text))
+        shown = self.shown._replace(
+            own_passes=self.shown.own_passes and not is_rewritten,
+            printed_words=[*self.shown.printed_words, words],
+        )
+        return self._replace(shown=shown)
 
 
 class TestTools:

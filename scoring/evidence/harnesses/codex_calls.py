@@ -38,6 +38,16 @@ _STILL_RUNS = re.compile(r"(Process|Script) running with (?:session|cell) ID (\S
 
 _QUOTED = r"""(?:"((?:[^"\\\n]|\\.)*+)"|'((?:[^'\\\n]|\\.)*+)'|`((?:[^`\\]|\\.)*+)`)"""
 _COMMAND = re.compile(rf"""\b(?:cmd|command)["']?\s*[:=]\s*{_QUOTED}""", re.DOTALL)
+_FOLDER = re.compile(rf"""\bworkdir["']?\s*[:=]\s*(?:{_QUOTED}|.)""", re.DOTALL)
+_REWRITES = re.compile(
+    r"""\.(?:filter|match|matchAll|replace|replaceAll)\s*\(
+        (?!/\\(?:x1b|u001b)\\\[\[[^]/|]*]\*m/g,\s*["'`]{2}\))
+    |\.join\s*\(\s*(?!["'`](?:\\n|[^\w"'`\\])*["'`])|\w["'`]\s*\+\s*["'`]\w""",
+    re.VERBOSE,
+)
+"""Matches what changes more of an output than colors, picks lines, or puts a text together."""
+
+_STATES_EXIT_CODE = re.compile(r"""\bexit_code["'\]]*\s*(?::|=(?!=))\s*-?\d""")
 _CONTINUES = re.compile(
     r"""\bwrite_stdin\s*\(\s*\{[^{}]*?\bsession_id["']?\s*:\s*["']?(\d+)"""
 )
@@ -72,8 +82,8 @@ class CodexCalls(EventReader):
         self._printed: dict[str, str] = {}  # by such a call, what it has printed so far
         # by a call for more output, the call it is about
         self._continued: dict[str, str] = {}
-        # calls of programs: how many commands they run
-        self._programs: dict[str | None, int] = {}
+        # calls of programs: whether an exit code that they print is that of their only command
+        self._programs: dict[str | None, bool] = {}
 
     def id_of(self, call: object) -> str:
         """Return the id of a call as it is written, even if a secret in it is hidden, or ""."""
@@ -137,10 +147,21 @@ class CodexCalls(EventReader):
     def _take_program(self, call: str | None, program: str) -> None:
         """Take a call of ``exec``, a program that may run commands and apply patches."""
         commands = _commands_in(program)
+        script = "\n".join(commands)
+        folder = self.folder
+        folders = _folders_in(program) if commands else set()
+        if len(folders) > 1 or "" in folders:
+            script = f'cd "$workdir"\n{script}'  # not known: a variable
+        elif folders:
+            (folder,) = folders
         patch = program if "\n*** " in program else program.replace("\\n", "\n")
         opened = self.open_call(call)
-        self.note_commands_of_call(opened, "\n".join(commands), self.folder, patch)
-        self._programs[call] = len(commands)
+        self.note_commands_of_call(opened, script, folder, patch)
+        self._programs[call] = len(commands) == 1 and _prints_results(program)
+        if opened.run:
+            own_text = _COMMAND.sub("", program)
+            is_rewritten = _REWRITES.search(own_text) is not None
+            opened.run = opened.run.shown_by(own_text, is_rewritten=is_rewritten)
         if _runs_commands(program):
             self.count_call(opened, command_flags(program))
             return
@@ -209,7 +230,7 @@ class CodexCalls(EventReader):
             return
 
         ended = None
-        if self._programs.get(call, 1) == 1:
+        if self._programs.get(call, True):
             if len(output.exit_codes) == 1:
                 ended = output.exit_codes[0] != 0
             elif not answer.header.lstrip().startswith(OF_PROGRAM):
@@ -278,12 +299,24 @@ def _commands_in(program: str) -> list[str]:
     if not _runs_commands(program):
         return []
 
-    def unescaped(escape: re.Match[str]) -> str:
-        return _ESCAPES.get(escape[1], escape[1])
+    return [_unescaped("".join(quoted)) for quoted in _COMMAND.findall(program)]
 
-    return [
-        _ESCAPED.sub(unescaped, "".join(quoted)) for quoted in _COMMAND.findall(program)
-    ]
+
+def _folders_in(program: str) -> set[str]:
+    """Return the folders in which a program runs commands, "" for one that no plain text names."""
+    folders = {_unescaped("".join(quoted)) for quoted in _FOLDER.findall(program)}
+    return {"" if "$" in folder else folder for folder in folders}
+
+
+def _prints_results(program: str) -> bool:
+    """Return whether results in JSON that a program prints can be those of its commands."""
+    prints_output_alone = ".output" in program and "exit_code" not in program
+    return not prints_output_alone and not _STATES_EXIT_CODE.search(program)
+
+
+def _unescaped(text: str) -> str:
+    """Return a text of a program without the escapes of its quotes."""
+    return _ESCAPED.sub(lambda escape: _ESCAPES.get(escape[1], escape[1]), text)
 
 
 def _program_output(text: str) -> _ProgramOutput:

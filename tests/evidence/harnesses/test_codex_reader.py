@@ -456,6 +456,9 @@ FAILED = {
     "wall_time_seconds": 1,
 }
 MADE = {"exit_code": 0, "output": "[main 5f0c2aa] Round\n", "chunk_id": "a"}
+PASSED_ALONE = "2 passed in 1s\n"
+PASSED = {"exit_code": 0, "output": PASSED_ALONE, "wall_time_seconds": 1}
+DONE = {"exit_code": 0, "output": "done\n", "wall_time_seconds": 1}
 RUNS = {"session_id": 7, "output": "collected 3 items\n", "wall_time_seconds": 10}
 
 
@@ -570,6 +573,79 @@ class TestProgram:
 
     def test_that_never_ends_has_no_verdict(self, tmp_path: Path) -> None:
         assert self.seen(tmp_path, self.run(1, "pytest", RUNS))["runs"] == [None]
+
+    @pytest.mark.parametrize(
+        ("shown", "printed", "passed"),
+        [
+            pytest.param("r.output", PASSED_ALONE, True, id="the output"),
+            pytest.param("`tests\\n${r.output}`", PASSED_ALONE, True, id="a heading"),
+            pytest.param(
+                "r.output.split('\\n').slice(-9).join('\\n')",
+                PASSED_ALONE,
+                True,
+                id="its end",
+            ),
+            pytest.param(
+                r"r.output.replace(/\x1b\[[0-9;]*m/g, '')",
+                PASSED_ALONE,
+                True,
+                id="no colors",
+            ),
+            pytest.param("r", json.dumps(PASSED), True, id="the result"),
+            pytest.param(
+                "{exit_code: r.exit_code, output: r.output}",
+                json.dumps(PASSED),
+                True,
+                id="its parts",
+            ),
+            pytest.param("'2 passed in 1s'", PASSED_ALONE, None, id="a text"),
+            pytest.param("'2 pas' + 'sed in 1s'", PASSED_ALONE, None, id="its halves"),
+            pytest.param(
+                "r.output.replace('1 failed, ', '')", PASSED_ALONE, None, id="a part"
+            ),
+            pytest.param(
+                "r.output.split('fail').join('pass')", PASSED_ALONE, None, id="others"
+            ),
+            pytest.param(
+                "r.output.split('\\n').filter(l => !/failed/.test(l))",
+                PASSED_ALONE,
+                None,
+                id="some lines",
+            ),
+            pytest.param("{...r, exit_code: 0}", json.dumps(DONE), None, id="a code"),
+            pytest.param("r.output", json.dumps(DONE), None, id="JSON in the output"),
+            pytest.param(
+                "r.output.replace('failed', 'failed')",
+                "1 failed in 1s",
+                False,
+                id="a failure",
+            ),
+        ],
+    )
+    def test_has_a_passing_verdict_where_it_shows_what_the_tests_printed(
+        self, tmp_path: Path, shown: str, printed: str, passed: bool | None
+    ) -> None:
+        asked = f"const r = await tools.exec_command({{cmd: 'pytest'}}); text({shown})"
+        found = self.seen(tmp_path, self.program(1, asked, printed))
+        assert found["runs"] == [passed]
+
+    @pytest.mark.parametrize(
+        ("folder", "runs"),
+        [
+            pytest.param("workdir: '/work/app'", [True], id="of the work"),
+            pytest.param("workdir: 'tests'", [True], id="in it"),
+            pytest.param("workdir: '/work/other'", [], id="elsewhere"),
+            pytest.param("workdir: '../other'", [], id="beside it"),
+            pytest.param("workdir: folder", [None], id="a variable"),
+            pytest.param("workdir: `${top}/app`", [None], id="a template"),
+        ],
+    )
+    def test_runs_tests_in_the_folder_that_it_names(
+        self, tmp_path: Path, folder: str, runs: list[bool | None]
+    ) -> None:
+        asked = f"text(await tools.exec_command({{cmd: 'pytest', {folder}}}))"
+        found = self.seen(tmp_path, self.program(1, asked, PASSED))
+        assert found["runs"] == runs
 
     def test_prints_json_of_its_own(self, tmp_path: Path) -> None:
         printed = json.dumps({"output": "1 failed in 1s"}) + "\n2 passed in 1s"
