@@ -47,7 +47,9 @@ _SUPPLY = {
     Unknown.HELD_IN_PART: "name the branch on which work lands with --trunk",
     Unknown.MERGE: "name a commit that is no merge, or merge this one into the trunk",
     Unknown.NO_CHANGE: "name the commit that holds the work",
-    Unknown.TOO_YOUNG: "score it again when it has landed, or is 14 days old",
+    Unknown.TOO_YOUNG: (
+        "score it again when it has landed, or the trunk's newest commit is 14 days newer"
+    ),
     Unknown.NOT_FOUND: _FETCH_HEADS,
     Unknown.ELSEWHERE: _FETCH_HEADS,
     Unknown.ALIKE: _FETCH_HEADS,

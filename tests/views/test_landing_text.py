@@ -2,8 +2,12 @@
 
 from typing import get_args
 
+from helpers.facts import facts_of
+
 from scoring.evidence.git.facts import Landing, LineShare, Trunk, Unknown
+from scoring.log.model import IterationRecord
 from scoring.outcomes.unit import State, Unit
+from scoring.signals.landed import missing_commit
 from scoring.views.landing_text import STATE_WORDS, landing_text, states_text, unit_text
 
 
@@ -21,6 +25,10 @@ def test_open_work_with_a_commit_has_the_figure_of_its_signal() -> None:
     what = landing_text(landing).partition(": ")[2]
     assert "0 of 18 lines are there" in what
     assert unit_text(unit) == f"Open: {what}"
+
+    # in a clone of months ago today's date says nothing
+    advice = missing_commit(facts_of(IterationRecord(), landing=landing))
+    assert advice.endswith("or the trunk's newest commit is 14 days newer")
 
 
 def test_open_work_without_a_commit_is_known_by_the_lines_that_it_wrote() -> None:
