@@ -289,7 +289,11 @@ def _text_of(event: "FleetEvent", report: "FleetReport") -> str:
         case "cluster":
             return f"scheduler {more['scheduler']}"
         case "done":
-            text = f"{repository}: {more['iterations']} scored"
+            iterations = more["iterations"]
+            scored = (
+                f"{iterations} scored" if iterations else "work read, no iterations"
+            )
+            text = f"{repository}: {scored}"
             if more["broken"]:
                 broken = counted(more["broken"], "broken entry", "broken entries")
                 text += f", {broken} left out"

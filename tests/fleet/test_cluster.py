@@ -41,6 +41,7 @@ from scoring.fleet.coordinator import FleetEvent
 from scoring.fleet.fleet_toml import read_fleet
 from scoring.fleet.run import FleetReport, run_fleet
 from scoring.fleet.sources import repositories
+from scoring.log.settings import DEFAULT_LOG_DIR
 
 PAGE = Path(__file__).parents[2] / "docs/FLEET.md"
 
@@ -108,9 +109,12 @@ def test_what_cannot_be_known_of_a_repository_is_printed_with_its_name(
 ) -> None:
     """By the command when it scores, and in the table of repositories."""
     path = make_fleet(tmp_path, 2)
+    without_log = tmp_path / "repos/r0/repo"
+    shutil.rmtree(without_log / DEFAULT_LOG_DIR)
     repo = Repo.at(tmp_path / "repos/r1/repo")
     (repo.path / ".git/shallow").write_text(f"{repo.head()}\n")
     found = process("fleet", path, "--workers", "1")
+    assert f"{without_log}: work read, no iterations\n" in found.out
     (warning,) = [line for line in found.err.splitlines() if "warning" in line]
     assert warning.startswith(
         f"da-score: warning: {repo.path}: this is a shallow clone, and history is cut"
