@@ -143,7 +143,8 @@ def session_beginning_with(text: str, ids: Collection[str]) -> str | None:
     if text in ids:
         return text
 
-    matches = [session_id for session_id in ids if session_id.startswith(text)]
+    # every id begins with ""
+    matches = [session_id for session_id in ids if text and session_id.startswith(text)]
     if len(matches) > 1:
         names = some_of(matches, MOST_SESSIONS_NAMED)
         raise SettingsError(f"several sessions begin with {text!r}: {names}")

@@ -231,6 +231,9 @@ def unit_named(text: str, sha: str | None, work: Ledger) -> Unit | None:
             ``text`` is not read as the id of a session.
         work: all work.
     """
+    if not text:  # every id begins so
+        return None
+
     talk = None
     for unit in reversed(work.units):
         commits = {unit.commit, unit.first_sha, *unit.brought_in}

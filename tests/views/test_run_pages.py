@@ -264,7 +264,7 @@ class TestNames:
         assert da_score("explain", name, "--json").json["iteration"] == iteration
         assert da_score("iteration", name, "--json").json["iteration"] == iteration
 
-    @pytest.mark.parametrize("name", ["1b0a15", "nothing", "0000000"])
+    @pytest.mark.parametrize("name", ["1b0a15", "nothing", "0000000", ""])
     def test_that_name_nothing_say_so(self, da_score: DaScore, name: str) -> None:
         assert one_line(da_score("explain", name)).endswith(
             "name one by number, last, SHA, branch or session"

@@ -153,6 +153,14 @@ def test_names_talk_where_there_is_no_other_work(
     assert found["unit"] == made.units[kind]
 
 
+@pytest.mark.parametrize("failed", [True], indirect=True)
+def test_an_empty_name_is_that_of_no_unit(made: Made, da_score: Any) -> None:
+    """As of a variable that a script did not set; every id of a session begins so."""
+    found = da_score("explain", "", *made.places)
+    assert found.status == 1
+    assert "no unit of work is called ''" in found.err
+
+
 def undone(history: History, session: Session | None, subject: str) -> str:
     """Have a session commit a file, and a later commit take it out; return the first commit."""
     worker = history.session("s1")
