@@ -675,7 +675,7 @@ class TestCommands:
         self, tmp_path: Path, number: int
     ) -> None:
         state, waiting = tmp_path / "m.json", tmp_path / "waiting"
-        slow = shlex.join(["sh", "-c", f"touch {waiting}; exec sleep 600"])
+        slow = shlex.join(["sh", "-c", f"touch {waiting}; exec sleep 60"])
         asked = [
             sys.executable,
             "-m",
