@@ -108,7 +108,8 @@ def note_later_passes(units: Sequence[OpenUnit], files: Sequence[File]) -> None:
     switches = _switches(files)
     for unit, key, run in failed_runs:
         session, _, command = key
-        last = max(runs[key], key=lambda run: run.began)
+        # of runs in one second the last one
+        last = max(reversed(runs[key]), key=lambda run: run.began)
         since = max(run.began, committed.get(unit, 0))
         unit.passed_later = (
             bool(last.event.passed)

@@ -329,6 +329,7 @@ def test_tests_that_pass_later_on_other_code_excuse_no_failure(
 
 
 TESTS = ("pytest -q", "3 passed in 0.1s")
+NO_LINES = {"src/a.py": [("x", "y")]}
 
 
 def says(command: str, output: str = "") -> tuple[str, str]:
@@ -497,6 +498,28 @@ FAILURE = ("pytest -q", "1 failed in 0.1s")
 
 
 @pytest.mark.parametrize(
+    ("first", "last", "status"), [(TESTS, FAILURE, 3), (FAILURE, TESTS, 0)]
+)
+def test_of_runs_in_one_second_the_last_one_counts(
+    change: Repo,
+    check: Check,
+    first: tuple[str, str],
+    last: tuple[str, str],
+    status: int,
+) -> None:
+    """Some harnesses state times to the second."""
+    change.commit(FILES, SUBJECT)
+    keep_session(change, first[1], before=[last])
+    transcript = change.path / "../home/projects/x/s.jsonl"
+    lines = list(map(json.loads, transcript.read_text().splitlines()))
+    same_time = {"timestamp": lines[-1]["timestamp"]}
+    transcript.write_text(
+        "".join(json.dumps(line | same_time) + "\n" for line in lines)
+    )
+    assert check("--no-failing-tests").status == status
+
+
+@pytest.mark.parametrize(
     ("before", "status"),
     [
         pytest.param([FAILURE], 3, id="on the work"),
@@ -600,6 +623,25 @@ def test_code_that_is_removed_only_while_the_tests_pass_excuses_no_failure(
     later = place.read_text().replace('"sessionId": "t"', '"sessionId": "s"')
     place.write_text(text + later)
     assert check("--no-failing-tests").status == status
+
+
+@pytest.mark.parametrize(
+    ("tests", "other", "status"),
+    [
+        pytest.param(FAILURE[1], TESTS[1], 3, id="a pass"),
+        pytest.param(TESTS[1], FAILURE[1], 0, id="a failure"),
+    ],
+)
+def test_a_session_that_only_shows_a_commit_says_nothing_of_its_tests(
+    change: Repo, check: Check, tests: str, other: str, status: int
+) -> None:
+    """A hook, a page or a function of the shell may print the line of git in it."""
+    change.commit(FILES, SUBJECT)
+    keep_session(change, tests)
+    keep_session(change, other, "t", edits=NO_LINES, after=[says("git status")])
+    found = check("--no-failing-tests")
+    assert found.status == status
+    assert "1 with a test run" in found.out
 
 
 RESTORED = "Updated 1 path from the index"

@@ -141,7 +141,9 @@ class AttributedScan(Scan):
 
         read = {file.checkpoint for file in work.files if file.numbers}
         totals = stated_totals(self.checkpoints.values(), read)
-        shares = attribute(questions, work, became, self.checkpoints, totals)
+        shares = attribute(
+            questions, work, became, self.checkpoints, totals, lines_added
+        )
         self.work = work
         self._report_unread(shares, read)
 

@@ -26,6 +26,8 @@ from .iteration_shares import (
     note_totals,
 )
 from .session_trees import NO_ITERATION, AllWork, SessionPart, Tree, trees_of
+from .writers import leave_commits_to_writers
+from .written import LinesAdded
 
 
 def attribute(
@@ -34,6 +36,7 @@ def attribute(
     became: Mapping[str, str],
     checkpoints: Mapping[str, Checkpoint],
     stated: Collection[str],
+    lines_added: LinesAdded,
 ) -> list[Share]:
     """Give each line to one iteration at most, and return the share of each iteration, in turn.
 
@@ -44,6 +47,7 @@ def attribute(
             digits that sessions show.
         checkpoints: all checkpoints, by their ids.
         stated: the ids of the checkpoints of which only the totals are known.
+        lines_added: returns the lines that commits add.
     """
     listing = _session_ids_by_checkpoint(checkpoints, work.files)
     recorded = set(chain.from_iterable(listing.values()))
@@ -54,6 +58,8 @@ def attribute(
     shares = [Share(index, question) for index, question in enumerate(questions)]
     _note_counted_twice(shares)
     _note_listed_trees(shares, listing, tree_of)
+    if any(question.is_strict for question in questions):
+        leave_commits_to_writers(trees, lines_added, work.work_trees)
     cut_trees(shares, changed, trees, became)
 
     ownership = OwnedLines([NO_ITERATION] * line_count(work.files), {})
