@@ -25,6 +25,7 @@ from rubric import SignalContribution, default_rubric
 from scoring.demo import Demo
 from scoring.errors import installing
 from scoring.examine import LogView
+from scoring.outcomes.validity import validity
 from scoring.sidecars.meaning import NOT_MEASURED
 from scoring.views.amounts import cost_text
 from scoring.views.landing_text import STATE_WORDS
@@ -194,6 +195,26 @@ class TestPage:
         assert rest.index("Who does better?") < rest.index(
             "Evidence scores Do they mean anything here?"
         )
+
+    def test_goes_through_all_iterations_as_often_however_many_they_are(
+        self, demo: Demo
+    ) -> None:
+        class Counted(list[ReportedIteration]):
+            passes = 0
+
+            def __iter__(self) -> Iterator[ReportedIteration]:
+                self.passes += 1
+                return super().__iter__()
+
+        found = digest_of(demo)
+        found.validity = validity([], "defective", "x", 14)
+        few = Counted(with_units(found, 20).lines)
+        found.lines = few
+        page(found)
+        many = Counted(with_units(found, 40).lines)
+        found.lines = many
+        page(found)
+        assert 0 < few.passes == many.passes
 
     def test_grades_no_score_that_means_nothing(self, demo: Demo, html: str) -> None:
         assert 'class="band excellent"' not in html
