@@ -103,8 +103,6 @@ for _names, _options in _CODE["options"].items():
 _MOST_FINDS = 3
 """How deep commands ``find`` within each other are looked into; a deeper one may write anything."""
 
-_UNKNOWN_WRITER = WriterRule(to="value")
-
 
 class ProgramCall(NamedTuple):
     """A simple command as it is looked up in a table of programs.
@@ -275,7 +273,9 @@ def _targets_of_find(arguments: Words, line: str, finds: int) -> Iterator[str]:
 
 def _targets_of_call(call: ProgramCall) -> list[str]:
     """Return the paths that the table says a program may write. An unknown one writes none."""
-    rule = _WRITERS.get(call.name, _UNKNOWN_WRITER)
+    rule = _WRITERS.get(call.name)
+    if rule is None:
+        return []
     named = rule.named_files(call.arguments)
 
     to = rule.to

@@ -235,7 +235,9 @@ class _Summaries(NamedTuple):
             for words in self._readers:
                 if not keeps_failures(words, self.text, failures):
                     return False
-        return any(map(self._has_form, self._forms))
+        return any(
+            form.text in self.text and self._has_form(form) for form in self._forms
+        )
 
     def _has_form(self, form: SummaryForm) -> bool:
         """Return whether a line has a form under its condition, and only the run can print it."""

@@ -110,7 +110,8 @@ class SummaryForm(NamedTuple):
         the pattern matches.
         """
         end = len(output)
-        hit = output.rfind(self.text, 0, end)
+        # whether it is there at all is found much faster from the front
+        hit = output.rfind(self.text) if self.text in output else -1
         while hit >= 0:
             start = output.rfind("\n", 0, hit) + 1
             match = self.pattern.match(output, start)

@@ -214,8 +214,9 @@ class ClaudeReader(ToolReader):
         """Take a call of a tool. A call of ``Read`` names the file that its result will show."""
         given = item.input
         if item.name != "Read":
-            if item.name in self.tools.shells or item.name in self.tools.edits:
-                given = {name: member(given, name) for name in _ARGUMENTS}
+            is_known = item.name in self.tools.shells or item.name in self.tools.edits
+            if is_known and isinstance(given, dict):
+                given = {name: given[name] for name in given.keys() & _ARGUMENTS}
             self.note_tool_call(item.id, item.name, given)
             return
 

@@ -236,6 +236,6 @@ def _tokens_of(usage: ClaudeUsage) -> TokensUsed:
 def still_runs(printed: str) -> bool:
     """Return whether a result says that its command goes on in the background."""
     start = max(0, len(printed) - _NOTICE_LIMIT)
-    if "background" not in printed[start:]:
+    if printed.find("background", start) < 0:
         return False
     return _RUNS_IN_BACKGROUND.search(printed, start) is not None

@@ -168,6 +168,8 @@ def text_in(value: Any, *paths: str) -> str:
     part is a text, or an object with the key ``text``. Without paths, the value itself is looked
     at.
     """
+    if not paths and isinstance(value, str):  # as most
+        return value
     for path in paths or ("",):
         content = member(value, path)
         if isinstance(content, list):

@@ -358,8 +358,8 @@ def timestamp_ns(text: str | None) -> int | None:
     minute = _start_of_minute(text_of_minute, zone)
     if minute is None:
         return None
-    nanoseconds = (fraction or "0")[:9].ljust(9, "0")
-    return clamp_ns((minute + int(second)) * NS + int(nanoseconds))
+    nanoseconds = int(fraction[:9].ljust(9, "0")) if fraction else 0
+    return clamp_ns((minute + int(second)) * NS + nanoseconds)
 
 
 @lru_cache(100_000)
@@ -386,4 +386,6 @@ def _start_of_minute(text: str, zone: str) -> int | None:
 
 def clamp_ns(ns: int) -> int:
     """Cut a time to what 64 bits hold."""
-    return max(-NS_MAX, min(NS_MAX, ns))
+    if -NS_MAX <= ns <= NS_MAX:
+        return ns
+    return NS_MAX if ns > 0 else -NS_MAX
