@@ -54,7 +54,7 @@ from scoring.evidence.git.kept_objects import object_stamps
 from scoring.evidence.git.line_history import LineHistory
 from scoring.evidence.git.patches import FilePatch, Hunk, line_key
 from scoring.evidence.git.repository import GitRepository
-from scoring.evidence.harnesses import discovery, json_reader, lines
+from scoring.evidence.harnesses import discovery, json_reader, lines, reading
 from scoring.evidence.harnesses.sqlite_store import opened_database
 from scoring.evidence.kept_answers import AnswerStore
 from scoring.evidence.labels import Judgment
@@ -487,7 +487,31 @@ def _(here: Here) -> str:
 def _(here: Here) -> str:
     here.patch.setattr(lines, "FREE_SECONDS", 0.05)
     here.patch.setattr(lines, "SLOWEST", 1 << 50)
-    return transcript_warnings(here.folder, as_bytes([response(1)]) * 10_000)
+    store = here.folder / "projects/p/agent-transcripts/a.jsonl"
+    store.parent.mkdir(parents=True)
+    store.write_bytes(b'{"role": "user", "message": {"content": "go"}}\n' * 40_000)
+    warnings = transcript_warnings(here.folder, as_bytes([response(1)]) * 10_000)
+    assert warnings.count("seconds to read") == 2
+    return warnings
+
+
+@reaches("scoring.evidence.harnesses.reading.MOST_SECONDS")
+def _(here: Here) -> str:
+    """Each command reads one more, and finds the others in the store."""
+    here.patch.setattr(reading, "MOST_SECONDS", 0)
+    here.patch.setattr(reading, "SLOWEST", 1 << 50)
+    here.patch.setattr("scoring.file_stamps.SETTLED", -(10**18))
+    for number in (1, 2, 3):
+        name = f"m{number}"
+        text = as_bytes([response(number, name, name)])
+        (here.folder / f"{number}.jsonl").write_bytes(text)
+
+    said: list[str] = []
+    for turns in (1, 2, 3):
+        facts, _ = read(here.folder, cache_dir=here.folder / "cache", warn=said.append)
+        assert facts[0].turns == turns
+    assert [line.partition(" ")[0] for line in said] == ["2", "1"]
+    return said[0]
 
 
 @reaches("scoring.evidence.harnesses.scan.SECONDS_TO_READ")
@@ -610,6 +634,21 @@ def _(here: Here) -> str:
             list(ask("SELECT count(*) FROM a, a AS b, a AS c WHERE a.b + b.b = -c.b"))
 
     return refusal(ask)
+
+
+@reaches("scoring.evidence.harnesses.sqlite_store._FREE_BYTES")
+def _(here: Here) -> str:
+    """Rows without a column have its default, and SQLite sorts no more of them than ids."""
+    path = here.folder / "a.db"
+    with contextlib.closing(sqlite3.connect(path)) as database:
+        database.execute("CREATE TABLE session (id, time_created)")
+        database.execute("CREATE TABLE message (id, time_created, session_id)")
+        rows = [(f"s{number}", number) for number in range(20_000)]
+        database.executemany("INSERT INTO session VALUES (?, ?)", rows)
+        text = "x" * 900_000
+        database.execute(f"ALTER TABLE session ADD COLUMN directory DEFAULT '{text}'")
+        database.commit()
+    return transcript_warnings(here.folder, path.read_bytes(), "opencode.db")
 
 
 @reaches("scoring.evidence.harnesses.sqlite_store._VALUE_LIMIT")
@@ -869,6 +908,9 @@ def _(_: Here) -> str:
 def _(here: Here) -> str:
     repo = Repo(here.folder / "repo")
     (repo.path / ".git/info").mkdir(exist_ok=True)
+    (repo.path / ".git/shallow").write_text(f"{'1' * 40}\n" * 50_000)
+    assert "shallow: larger than 1 MiB" in refusal(lambda: GitRepository(repo.path))
+    (repo.path / ".git/shallow").unlink()
     (repo.path / ".git/info/grafts").write_text(f"{'1' * 40} {'2' * 40}\n" * 50_000)
     return refusal(lambda: GitRepository(repo.path))
 
@@ -904,6 +946,11 @@ def _(_: Here) -> str:
 
 @reaches("scoring.evidence.git.plain_files._MOST_REPLACEMENTS")
 def _(here: Here) -> str:
+    packed = Repo(here.folder / "packed")
+    names = [f"{'1' * 40} refs/replace/{number:040x}\n" for number in range(10_001)]
+    (packed.path / ".git/packed-refs").write_text("".join(names))
+    assert "more than 10,000" in refusal(lambda: GitRepository(packed.path))
+
     repo = Repo(here.folder / "repo")
     replacements = repo.path / ".git/refs/replace"
     replacements.mkdir()

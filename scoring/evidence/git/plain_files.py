@@ -7,6 +7,7 @@ import os
 import re
 from collections.abc import Iterator
 from contextlib import suppress
+from itertools import chain
 from pathlib import Path
 
 from scoring.errors import GitError, InputError
@@ -22,7 +23,7 @@ PLAIN_FILES = {
     "config.worktree": 4 << 20,
     "index": 1 << 30,
     "packed-refs": 256 << 20,
-    "shallow": 16 << 20,
+    "shallow": 1 << 20,  # git's time grows with the square of its lines
     "objects/info/alternates": 64 << 10,
     "info/attributes": 4 << 20,
     "info/grafts": 1 << 20,
@@ -82,7 +83,9 @@ def _refuse_pipes_among_settings(repository: Path) -> None:
     for name, limit in PLAIN_FILES.items():
         refuse_pipe(repository / name, limit)
 
-    replacements = (repository / "refs/replace").rglob("*")
+    replacements = chain(
+        (repository / "refs/replace").rglob("*"), _packed_replacements(repository)
+    )
     for count, path in enumerate(replacements):
         if count == _MOST_REPLACEMENTS:
             raise GitError(
@@ -96,6 +99,15 @@ def _refuse_pipes_among_settings(repository: Path) -> None:
 
     for name in _SETTINGS_FILES:
         _refuse_pipes_included(repository / name)
+
+
+def _packed_replacements(repository: Path) -> Iterator[Path]:
+    """Yield the file of packed branches once for each replacement in it."""
+    path = repository / "packed-refs"
+    with suppress(OSError), open(path, "rb") as file:
+        for line in file:
+            if b" refs/replace/" in line:
+                yield path
 
 
 def folders_of_objects(objects: Path) -> Iterator[Path]:

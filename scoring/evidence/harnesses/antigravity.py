@@ -8,6 +8,7 @@ import json
 import re
 from collections import deque
 from collections.abc import Collection
+from functools import partial
 from itertools import chain, islice
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -30,7 +31,7 @@ from .fields import (
 from .harness import FileNames, Harness
 from .json_reader import MOST_LINES
 from .protobuf import first_text, numbers_in, packed_numbers
-from .sqlite_store import Ask, opened_database
+from .sqlite_store import Ask, in_order, opened_database
 from .tool_calls import ToolNames, ToolReader
 
 _LOGS = ".system_generated/logs"
@@ -275,7 +276,9 @@ def _about(ask: Ask, tables: Collection[str]) -> PlainData:
                 about["folder"] = unquote(root.removeprefix("file://"))
 
     if "gen_metadata" in tables:
-        for (data,) in ask("SELECT data FROM gen_metadata ORDER BY idx"):
+        indexes = in_order(ask("SELECT idx FROM gen_metadata"))
+        ask_data = partial(ask, "SELECT data FROM gen_metadata WHERE idx = ?")
+        for (data,) in chain.from_iterable(map(ask_data, indexes)):
             counts = numbers_in(data, 1, 4)
             measured = {
                 "input": counts.get(2, 0),

@@ -3,7 +3,7 @@
 ``docs/EVIDENCE.md``, "What each harness writes", has the form of a session.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -27,7 +27,7 @@ from .harness import (
     Home,
     home_named,
 )
-from .sqlite_store import Ask, opened_database
+from .sqlite_store import Ask, in_order, opened_database
 from .tool_calls import ToolNames, ToolReader
 
 _TOKENS = TokenFields(
@@ -50,7 +50,10 @@ _OF_EXTENSION = "developer__"
 
 _REFUSED = "The user has declined to run this tool"
 _STOPPED = "Interrupted by the user to make a correction"
-_OF_SESSION = "SELECT * FROM {} WHERE session_id = ? ORDER BY created_timestamp, id"
+_SESSIONS = "SELECT created_at, id FROM sessions"
+_TABLES = {"usage": "usage_ledger", "message": "messages"}
+_ROW = "SELECT * FROM {} WHERE id = ?"
+_OF_SESSION = "SELECT created_timestamp, ?, id FROM {} WHERE session_id = ?"
 
 
 class GooseReader(ToolReader):
@@ -220,38 +223,36 @@ class Goose(Harness):
             if not tables >= {"sessions", "messages"}:
                 raise ForeignFileError
 
-            for row in ask("SELECT * FROM sessions ORDER BY created_at, id"):
-                session = dict(row)
-                yield from encoded(
-                    _lines_of_session(ask, session, "usage_ledger" in tables)
-                )
+            for _, name in in_order(ask(_SESSIONS)):
+                yield from encoded(_lines_of_session(ask, name, tables))
 
     def sibling_files(self, path: Path) -> list[Path]:
         """Return the write-ahead log of the database."""
         return [Path(f"{path}-wal")]
 
 
-def _lines_of_session(ask: Ask, session: PlainData, has_ledger: bool) -> Iterator[Any]:
+def _lines_of_session(
+    ask: Ask, session: object, tables: Collection[str]
+) -> Iterator[Any]:
     """Yield the head of a session, and then its messages and what responses used, by time.
 
     What a response used comes before a message of the same time.
+
+    Args:
+        ask: asks the database.
+        session: the id of the session.
+        tables: the tables that the database has.
     """
-    name = (session["id"],)
-    usage = []
-    if has_ledger:
-        usage = list(map(dict, ask(_OF_SESSION.format("usage_ledger"), name)))
-    lines = [{"usage": row} for row in usage]
-    lines += [
-        {"message": dict(row)} for row in ask(_OF_SESSION.format("messages"), name)
-    ]
-    lines.sort(key=_time_of)
+    rows = []
+    for place, table in enumerate(_TABLES.values()):
+        if table in tables:
+            rows += ask(_OF_SESSION.format(table), (place, session))
+    kinds = list(_TABLES)
+    has_usage = any(place == 0 for _, place, _ in rows)
 
-    yield {"head": session, "has_usage": bool(usage)}
-    yield from lines
-
-
-def _time_of(line: PlainData) -> int:
-    """Return when the only row of a line was made, in seconds since 1970, or 0."""
-    (row,) = line.values()
-    time = row.get("created_timestamp")
-    return time if type(time) is int else 0
+    for head in ask(_ROW.format("sessions"), (session,)):
+        yield {"head": dict(head), "has_usage": has_usage}
+    for _, place, name in in_order(rows):
+        kind = kinds[place]
+        for row in ask(_ROW.format(_TABLES[kind]), (name,)):
+            yield {kind: dict(row)}

@@ -85,9 +85,7 @@ class Lines:
             OSError: the transcript has too many lines, or takes too long.
         """
         self._size += sum(map(len, lines)) + len(lines)
-        seconds = time.thread_time() - self._began
-        if seconds > FREE_SECONDS + self._size / SLOWEST:
-            raise OSError(errno.EFBIG, f"takes more than {seconds:.0f} seconds to read")
+        _refuse_slow(self._began, self._size)
 
         if not self._first:
             self._first = next(filter(None, map(self._writer, lines)), None)
@@ -190,6 +188,13 @@ class Lines:
         return self._readers[harness.name]
 
 
+def _refuse_slow(began: float, size: int) -> None:
+    """Raise an OSError where reading so many bytes since a time took too long."""
+    seconds = time.thread_time() - began
+    if seconds > FREE_SECONDS + size / SLOWEST:
+        raise OSError(errno.EFBIG, f"takes more than {seconds:.0f} seconds to read")
+
+
 def _claimant(harnesses: Iterable[Harness], text: bytes) -> Harness | None:
     """Return the first harness that claims a line or a document, or None."""
     value = None if has_many_values(text) else value_of(text)
@@ -229,15 +234,19 @@ def read_store(
     A store that another program wrote has no events, and no harness that is known.
 
     Raises:
-        OSError: it cannot be read, has too many lines, or its form is not known.
+        OSError: it cannot be read, has too many lines, takes too long, or its form is not known.
     """
     reader = harness.reader(tools)
+    size = 0
+    began = time.thread_time()
     # what a file states may be nested too deep
     with contextlib.suppress(RecursionError):
         # Through JSON and back: what a reader cannot take from a line it is not given here.
         reader.shown = value_of(json.dumps(harness.shown(path)).encode())
     try:
         for number, line in enumerate(harness.lines_of(path)):
+            size += len(line)
+            _refuse_slow(began, size)
             if len(line) > DOCUMENT_LIMIT:
                 reader.skip(TOO_LONG)
             else:

@@ -39,7 +39,7 @@ from .harness import (
     home_named,
 )
 from .json_reader import OTHER_TYPE
-from .sqlite_store import Ask, opened_database
+from .sqlite_store import Ask, in_order, opened_database
 from .tool_calls import ToolNames, ToolReader, names
 
 _TOKENS = TokenFields("output", "input", "cache.read", "cache.write")
@@ -56,12 +56,10 @@ _ABORTED = "Tool execution aborted"
 _RUN_BY_USER = "The following tool was executed by the user"
 """How a prompt begins before a response that only holds a command that the user ran."""
 
-_MESSAGES = """
-SELECT id, CAST(data AS BLOB) FROM message WHERE session_id = ? ORDER BY time_created, id
-"""
-_PARTS = """
-SELECT CAST(data AS BLOB) FROM part WHERE +session_id = ? AND message_id = ? ORDER BY id
-"""
+_SESSIONS = "SELECT time_created, id FROM session"
+_MESSAGES = "SELECT time_created, id FROM message WHERE session_id = ?"
+_PARTS = "SELECT id FROM part WHERE +session_id = ? AND message_id = ?"
+_DATA = "SELECT CAST(data AS BLOB) FROM {} WHERE id = ?"
 
 _NEWER_TABLE = "session_v2"
 """The table that only newer versions have, and the key of a line that names it."""
@@ -375,10 +373,10 @@ def _lines_of_database(path: Path) -> Iterator[Any]:
         if not tables & {"session", _NEWER_TABLE}:
             raise ForeignFileError
 
-        for row in ask("SELECT * FROM session ORDER BY time_created, id"):
-            session = dict(row)
-            yield {"info": session, "messages": []}
-            yield from _messages_in(ask, session["id"])
+        for _, name in in_order(ask(_SESSIONS)):
+            for session in ask("SELECT * FROM session WHERE id = ?", (name,)):
+                yield {"info": dict(session), "messages": []}
+                yield from _messages_in(ask, name)
         if (
             _NEWER_TABLE in tables
             and ask("SELECT 1 FROM session_v2 LIMIT 1").fetchone()
@@ -393,7 +391,12 @@ def _messages_in(ask: Ask, session: object) -> Iterator[Any]:
         ask: asks the database.
         session: the id of the session.
     """
-    for name, data in ask(_MESSAGES, (session,)):
-        texts = chain([data], (part for (part,) in ask(_PARTS, (session, name))))
-        info, *parts = values_in_parts(text or b"" for text in texts)
+    for _, name in in_order(ask(_MESSAGES, (session,))):
+        rows = [("message", name)]
+        rows += [("part", part) for (part,) in in_order(ask(_PARTS, (session, name)))]
+        info, *parts = values_in_parts(
+            data or b""
+            for table, row in rows
+            for (data,) in ask(_DATA.format(table), (row,))
+        )
         yield {"info": info, "id": name, "parts": parts}

@@ -24,7 +24,7 @@ from scoring.worker_processes import end_with_parent
 
 from .discovery import writers
 from .harness import Harness
-from .lines import Copies, Lines, read_parts, read_store, read_whole
+from .lines import SLOWEST, Copies, Lines, read_parts, read_store, read_whole
 
 if TYPE_CHECKING:
     from concurrent.futures import Future
@@ -35,6 +35,12 @@ MOST_PROCESSES = 8
 
 WORTH_A_PROCESS = 16 << 20
 """How many bytes to read make one process worth it, by default."""
+
+MOST_SECONDS = 60.0
+"""Seconds of processor time that all transcripts may take, and one more for each MiB of them.
+
+Others are left for the next command, which finds in the store what this one has read.
+"""
 
 _BYTES_OF_A_TASK = 1 << 20
 """How many bytes of small transcripts are read as one task."""
@@ -131,6 +137,9 @@ _Sized: TypeAlias = Mapping[int, tuple[TranscriptFile, int]]
 class Pool:
     """The reading of some transcripts, in worker processes or in this one.
 
+    Attributes:
+        left: the numbers of those that are not read, since the others took too long.
+
     Workers begin at once, with the largest transcripts. Without workers, nothing is read before
     the results are asked for. The copies of a session are read in one process, the shortest first.
 
@@ -148,6 +157,7 @@ class Pool:
     ) -> None:
         self._reading = reading
         self._transcripts = transcripts
+        self.left: list[int] = []
         self._workers: Executor | None = None
         self._tasks: list[Future[dict[int, FileRead]]] = []
         # The copies of a session are together, the shortest first.
@@ -204,8 +214,22 @@ class Pool:
     def results(self) -> Iterator[tuple[int, FileRead]]:
         """Yield the number of each transcript and what was read of it. Call it once.
 
-        They come as they are read, not in the order of their numbers.
+        They come as they are read, not in the order of their numbers. After more seconds than
+        :data:`MOST_SECONDS` allows, no others come.
         """
+        sizes = {number: size for number, (_, size) in self._transcripts.items()}
+        seconds_left = MOST_SECONDS
+        with contextlib.closing(self._results()) as results:
+            for number, read in results:
+                yield number, read
+                seconds_left += sizes.pop(number) / SLOWEST - read.seconds
+                if seconds_left < 0:
+                    break
+        self.left = list(sizes)
+        self.close()
+
+    def _results(self) -> Iterator[tuple[int, FileRead]]:
+        """Yield the number of each transcript and what was read of it, as it is read."""
         done: set[int] = set()
         if self._tasks:
             from concurrent.futures import BrokenExecutor
@@ -260,12 +284,19 @@ def _begin_worker(reading: Reading, transcripts: _Sized, parent: int) -> None:
 
 
 def _read_numbers(numbers: Sequence[int]) -> dict[int, FileRead]:
-    """Read the transcripts of some numbers in a worker. Return them by number, encoded."""
+    """Read the transcripts of some numbers in a worker. Return them by number, encoded.
+
+    Those are missing that are left after :data:`MOST_SECONDS`.
+    """
     reading, transcripts = _work
-    encoded = {}
+    encoded: dict[int, FileRead] = {}
+    seconds = 0.0
     with _without_collection():  # until the events are gone
         for number in numbers:
+            if seconds > MOST_SECONDS:
+                break
             read = reading.read(transcripts[number][0])
+            seconds += read.seconds
             events = None if read.events is None else encode_events(read.events)
             encoded[number] = read._replace(events=None, encoded=events)
     return encoded

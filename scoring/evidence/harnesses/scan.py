@@ -279,6 +279,15 @@ class Scan(ABC):
                     )
                 source.keep(read.events)
 
+        if self._pool.left:
+            for number in self._pool.left:
+                transcript = self._sources[number].transcript
+                why = f"transcript {transcript.path}: not read in time"
+                self.not_read.append(NotRead(why, transcript))
+            self._warn(
+                f"{len(self._pool.left):,} transcripts are not read, since the others took too"
+                " long; the next command reads on where something can be cached"
+            )
         seconds = sum(seconds_of.values())
         if seconds > SECONDS_TO_READ:
             slowest = max(seconds_of, key=seconds_of.__getitem__)

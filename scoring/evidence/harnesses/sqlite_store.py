@@ -4,7 +4,7 @@ import contextlib
 import errno
 import os
 import sqlite3
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from pathlib import Path
 from typing import TypeAlias
 
@@ -23,11 +23,27 @@ _FREE_STEPS = 50_000_000
 _STEPS_PER_BYTE = 4
 """How many more it may take for each byte of the database, which is enough to read all rows."""
 
+_MOST_STEPS = 1_000_000_000
+"""How many it may take whatever the size, as of a file that is mostly empty."""
+
 _STEPS_COUNTED = 100_000
 """After how many steps they are counted."""
 
-_VALUE_LIMIT = 64 << 20
+_VALUE_LIMIT = 32 << 20
 """The most bytes that a value, or a row, may have."""
+
+_FREE_BYTES = 64 << 20
+"""How many bytes all rows may have that are asked for, whatever the size of the database."""
+
+_BYTES_PER_BYTE = 4
+"""How many more they may have for each byte of the database.
+
+Where its pages lead to the same page, or a row lacks a column that has a default, a small file
+gives more than it holds.
+"""
+
+_BYTES_OF_A_VALUE = 64
+"""As how many bytes of memory a value counts, without its text."""
 
 _COPY_LIMIT = 4 << 30
 """The largest file, in bytes, that is copied to be asked."""
@@ -62,16 +78,16 @@ def opened_database(
     Raises:
         OSError: the database cannot be read, one of its files is not a plain one, or a question
             in the ``with`` block fails, or all take too many steps, as a search without an index
-            for each of many sessions does.
+            for each of many sessions does, or give too many bytes.
     """
     size = _size_of_plain_files(path, follow_links)
     try:
         with contextlib.ExitStack() as stack:
             database = stack.enter_context(contextlib.closing(_connection(path, stack)))
             database.text_factory = lambda text: text.decode("utf-8", "replace")
-            database.row_factory = sqlite3.Row
+            database.row_factory = _counted_rows(_FREE_BYTES + _BYTES_PER_BYTE * size)
             database.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, _VALUE_LIMIT)
-            most_steps = _FREE_STEPS + _STEPS_PER_BYTE * size
+            most_steps = min(_FREE_STEPS + _STEPS_PER_BYTE * size, _MOST_STEPS)
             counts = iter(range(most_steps // _STEPS_COUNTED))
             database.set_progress_handler(
                 lambda: next(counts, None) is None, _STEPS_COUNTED
@@ -83,6 +99,19 @@ def opened_database(
     # names in a damaged file may be of any bytes
     except (sqlite3.Error, UnicodeError) as e:
         raise OSError(errno.EBADMSG, f"no database that can be read ({e})") from None
+
+
+def in_order(rows: Iterable[sqlite3.Row]) -> list[sqlite3.Row]:
+    """Return rows of numbers and texts in the order of their first values, then of the others.
+
+    Only ids are sorted so, and what they stand for is asked one by one: where no index has the
+    order, SQLite would write whole rows to the disk to sort them, however large they are.
+    """
+    return sorted(rows, key=_place_in_order)
+
+
+def _place_in_order(row: sqlite3.Row) -> list[tuple[int, str]]:
+    return [(value if type(value) is int else 0, str(value)) for value in row]
 
 
 def _size_of_plain_files(path: Path, follow_links: bool) -> int:
@@ -142,6 +171,23 @@ def _copy(source: Path, target: Path) -> None:
             if size > _COPY_LIMIT:
                 raise OSError(errno.EFBIG, f"larger than {_COPY_LIMIT >> 30} GiB")
             copy.write(block)
+
+
+def _counted_rows(
+    most_bytes: int,
+) -> Callable[[sqlite3.Cursor, tuple[object, ...]], sqlite3.Row]:
+    """Return what makes the rows of a database, and refuses more than so many bytes of them."""
+    left = most_bytes
+
+    def row_of(cursor: sqlite3.Cursor, values: tuple[object, ...]) -> sqlite3.Row:
+        nonlocal left
+        left -= _BYTES_OF_A_VALUE * len(values)
+        left -= sum(len(value) for value in values if isinstance(value, str | bytes))
+        if left < 0:
+            raise OSError(errno.EFBIG, "its rows are many times as large as the file")
+        return sqlite3.Row(cursor, values)
+
+    return row_of
 
 
 def _authorizer(
