@@ -31,6 +31,9 @@ _EXCERPT_LENGTH = 40
 _LONGEST_INTEGER = 400
 """A whole number of more digits is beyond every float, and slow to read."""
 
+MOST_VALUES = 4_000_000
+"""How many commas, colons and brackets a text may have; a brace counts as three."""
+
 
 # JSON
 
@@ -109,8 +112,12 @@ def decode(data: bytes, source: str) -> str:
     """Return bytes as text, without a byte-order mark.
 
     Raises:
-        InputError: the bytes are not UTF-8.
+        InputError: the bytes are not UTF-8, or begin too many values, which take far more memory.
     """
+    if sum(map(data.count, b",:[{{{")) > MOST_VALUES:
+        raise InputError(
+            f"{source}: more than {MOST_VALUES:,} commas, colons and brackets"
+        )
     try:
         return data.decode("utf-8").removeprefix("\ufeff")
     except UnicodeDecodeError as e:

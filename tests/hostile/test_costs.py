@@ -72,6 +72,7 @@ from scoring.log.load import load_entry, load_iteration_log
 from scoring.log.model import IterationRecord
 from scoring.log.parse import parse_iteration_record
 from scoring.log.setting_rows import SETTINGS
+from scoring.meters.dr.transcript import read_transcript
 from scoring.meters.meeting.autopilot import ask_command
 from scoring.meters.plaindata import read_standard_input
 from scoring.settings_table import checked_table, read_toml
@@ -418,6 +419,13 @@ def _(here: Here) -> str:
         return refusal(read_standard_input)
 
 
+@reaches("scoring.meters.plaindata.MOST_VALUES")
+def _(here: Here) -> str:
+    path = here.folder / "iter-1.dr.json"
+    path.write_bytes(b'{"rounds": [' + b"{}," * 4_000_000 + b"{}]}")
+    return refusal(lambda: read_transcript(path))
+
+
 @reaches("scoring.meters.meeting.autopilot.ANSWER_LIMIT")
 def _(_: Here) -> str:
     command = f"{sys.executable} -c \"print('a' * 20_000_000)\""
@@ -493,6 +501,18 @@ def _(here: Here) -> str:
     warnings = transcript_warnings(here.folder, as_bytes([response(1)]) * 10_000)
     assert warnings.count("seconds to read") == 2
     return warnings
+
+
+@reaches("scoring.evidence.harnesses.cursor.MOST_WAITING")
+def _(here: Here) -> str:
+    path = here.folder / "projects/p/agent-transcripts/a.jsonl"
+    path.parent.mkdir(parents=True)
+    text = "\U0001f600".encode() + b"x" * (12 << 20)
+    line = b'{"role": "assistant", "message": {"content": "%s"}}\n' % text
+    path.write_bytes((line.replace(b"x" * (9 << 20), b"") + line) * 10)
+    _, survey = read(here.folder)
+    assert survey.lines_skipped == {"no time stamp": 20}
+    return "nothing"
 
 
 @reaches("scoring.evidence.harnesses.reading.MOST_SECONDS")
@@ -636,16 +656,41 @@ def _(here: Here) -> str:
     return refusal(ask)
 
 
+def of_schema(here: Here, tables: Iterable[str]) -> str:
+    """Return what a database is refused with that has some tables."""
+    path = here.folder / "a.db"
+    with contextlib.closing(sqlite3.connect(path)) as database:
+        database.executescript(f"BEGIN; {' '.join(tables)} COMMIT;")
+
+    def ask() -> None:
+        with opened_database(path):
+            pass
+
+    return refusal(ask)
+
+
+@reaches("scoring.evidence.harnesses.sqlite_store._MOST_OF_SCHEMA")
+def _(here: Here) -> str:
+    numbers = "+".join(["1"] * 900)
+    columns = (f"b{n} DEFAULT ({numbers})" for n in range(10))
+    return of_schema(here, [f"CREATE TABLE a ({', '.join(columns)});"])
+
+
+@reaches("scoring.evidence.harnesses.sqlite_store._STEPS_OF_SCHEMA")
+def _(here: Here) -> str:
+    return of_schema(here, (f"CREATE TABLE a{n} (b);" for n in range(1_500)))
+
+
 @reaches("scoring.evidence.harnesses.sqlite_store._FREE_BYTES")
 def _(here: Here) -> str:
     """Rows without a column have its default, and SQLite sorts no more of them than ids."""
     path = here.folder / "a.db"
     with contextlib.closing(sqlite3.connect(path)) as database:
-        database.execute("CREATE TABLE session (id, time_created)")
+        database.execute("CREATE TABLE session (id PRIMARY KEY, time_created)")
         database.execute("CREATE TABLE message (id, time_created, session_id)")
         rows = [(f"s{number}", number) for number in range(20_000)]
         database.executemany("INSERT INTO session VALUES (?, ?)", rows)
-        text = "x" * 900_000
+        text = "x" * 12_000
         database.execute(f"ALTER TABLE session ADD COLUMN directory DEFAULT '{text}'")
         database.commit()
     return transcript_warnings(here.folder, path.read_bytes(), "opencode.db")

@@ -16,12 +16,17 @@ from scoring.frozen import PlainData
 
 from .fields import member, parts_in, text_in
 from .harness import FileNames, Harness, Hook
+from .json_reader import NO_TIME
 from .tool_calls import ToolNames, ToolReader
 
 FOLDER = "agent-transcripts"
 
 _HIDDEN_THOUGHTS = "[REDACTED]"
 _ROLES = ("user", "assistant")
+
+MOST_WAITING = 4 << 20
+"""How many bytes of lines wait for the first time that a transcript states. Others are skipped."""
+
 _TYPED = re.compile(r"<user_query>(.*?)(?:</user_query>|\Z)", re.DOTALL)
 _STAMP = re.compile(
     r"<timestamp>\w+,? (?P<month>\w{3})\w* (?P<day>\d{1,2}), (?P<year>\d{4}),?"
@@ -58,6 +63,7 @@ class CursorReader(ToolReader):
         """Prepare to read a transcript."""
         self._time: int | None = None
         self._waiting: list[_WaitingLine] = []
+        self._bytes_waiting = 0
         self._key_of_first_line = 0
 
     def entry(self, line: PlainData) -> None:
@@ -66,14 +72,19 @@ class CursorReader(ToolReader):
             self.skip_unknown(line.get("type", line.get("role")))
             return
 
-        text = json.dumps(line)
-        if not self._key_of_first_line:
-            self._key_of_first_line = key_of(text)
         if line.get("role") == "user":
             stated = _time_in(text_in(line, "message.content"))
             if stated is not None:  # it never goes back
                 self._time = max(stated, self._time or stated)
 
+        self._bytes_waiting += len(self.written)
+        if self._time is None and self._bytes_waiting > MOST_WAITING:
+            self.skip(NO_TIME)
+            return
+
+        text = json.dumps(line)
+        if not self._key_of_first_line:
+            self._key_of_first_line = key_of(text)
         self._waiting.append(_WaitingLine(self.place, line, text))
         if self._time is not None:
             self.finish()

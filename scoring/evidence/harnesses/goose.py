@@ -3,6 +3,7 @@
 ``docs/EVIDENCE.md``, "What each harness writes", has the form of a session.
 """
 
+import sqlite3
 from collections.abc import Collection, Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -243,7 +244,7 @@ def _lines_of_session(
         session: the id of the session.
         tables: the tables that the database has.
     """
-    rows = []
+    rows: list[sqlite3.Row] = []
     for place, table in enumerate(_TABLES.values()):
         if table in tables:
             rows += ask(_OF_SESSION.format(table), (place, session))

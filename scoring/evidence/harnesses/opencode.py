@@ -56,7 +56,6 @@ _ABORTED = "Tool execution aborted"
 _RUN_BY_USER = "The following tool was executed by the user"
 """How a prompt begins before a response that only holds a command that the user ran."""
 
-_SESSIONS = "SELECT time_created, id FROM session"
 _MESSAGES = "SELECT time_created, id FROM message WHERE session_id = ?"
 _PARTS = "SELECT id FROM part WHERE +session_id = ? AND message_id = ?"
 _DATA = "SELECT CAST(data AS BLOB) FROM {} WHERE id = ?"
@@ -373,14 +372,12 @@ def _lines_of_database(path: Path) -> Iterator[Any]:
         if not tables & {"session", _NEWER_TABLE}:
             raise ForeignFileError
 
-        for _, name in in_order(ask(_SESSIONS)):
+        for _, name in in_order(ask("SELECT time_created, id FROM session")):
             for session in ask("SELECT * FROM session WHERE id = ?", (name,)):
                 yield {"info": dict(session), "messages": []}
                 yield from _messages_in(ask, name)
-        if (
-            _NEWER_TABLE in tables
-            and ask("SELECT 1 FROM session_v2 LIMIT 1").fetchone()
-        ):
+        has_newer = _NEWER_TABLE in tables
+        if has_newer and ask("SELECT 1 FROM session_v2 LIMIT 1").fetchone():
             yield {_NEWER_TABLE: True}
 
 

@@ -5,7 +5,7 @@ import gc
 import os
 import signal
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Generator, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, TypeAlias
 
 from scoring.errors import GitError
@@ -228,7 +228,7 @@ class Pool:
         self.left = list(sizes)
         self.close()
 
-    def _results(self) -> Iterator[tuple[int, FileRead]]:
+    def _results(self) -> Generator[tuple[int, FileRead], None, None]:
         """Yield the number of each transcript and what was read of it, as it is read."""
         done: set[int] = set()
         if self._tasks:

@@ -32,6 +32,12 @@ _STEPS_COUNTED = 100_000
 _VALUE_LIMIT = 32 << 20
 """The most bytes that a value, or a row, may have."""
 
+_MOST_OF_SCHEMA = 16 << 10
+"""The most bytes that what makes a table or an index may have. SQLite takes 30 times as many."""
+
+_STEPS_OF_SCHEMA = 5_000
+"""How many steps SQLite may take for all of these: some are enough for 500 tables and indexes."""
+
 _FREE_BYTES = 64 << 20
 """How many bytes all rows may have that are asked for, whatever the size of the database."""
 
@@ -86,6 +92,7 @@ def opened_database(
             database = stack.enter_context(contextlib.closing(_connection(path, stack)))
             database.text_factory = lambda text: text.decode("utf-8", "replace")
             database.row_factory = _counted_rows(_FREE_BYTES + _BYTES_PER_BYTE * size)
+            _read_schema(database)
             database.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, _VALUE_LIMIT)
             most_steps = min(_FREE_STEPS + _STEPS_PER_BYTE * size, _MOST_STEPS)
             counts = iter(range(most_steps // _STEPS_COUNTED))
@@ -171,6 +178,17 @@ def _copy(source: Path, target: Path) -> None:
             if size > _COPY_LIMIT:
                 raise OSError(errno.EFBIG, f"larger than {_COPY_LIMIT >> 30} GiB")
             copy.write(block)
+
+
+def _read_schema(database: sqlite3.Connection) -> None:
+    """Have the tables and indexes read, within limits. SQLite holds all of them in memory.
+
+    Raises:
+        sqlite3.Error: there are too many, they are too large, or they cannot be read.
+    """
+    database.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, _MOST_OF_SCHEMA)
+    database.set_progress_handler(lambda: True, _STEPS_OF_SCHEMA)
+    database.execute("SELECT 1 FROM sqlite_master LIMIT 0").close()
 
 
 def _counted_rows(
