@@ -3,6 +3,8 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from msgspec.structs import replace
+
 from .shell_command import (
     Between,
     Commands,
@@ -62,8 +64,8 @@ def _placed(events: Sequence[ShellEvent]) -> list[ShellEvent]:
         if isinstance(event, ShellCommand):
             depth = len(connectors_outside)
             shown_connector = connector or ("?" if open_branches else "")
-            command = event._replace(
-                connector=shown_connector, depth=depth, outer_depth=outer_depth
+            command = replace(
+                event, connector=shown_connector, depth=depth, outer_depth=outer_depth
             )
             placed.append(command)
             outer_depth = depth
@@ -137,7 +139,8 @@ def _settled(events: Sequence[ShellEvent], *, is_whole: bool) -> list[ShellComma
     for event in reversed(events):
         if isinstance(event, ShellCommand):
             has_words = bool(event.words)
-            command = event._replace(
+            command = replace(
+                event,
                 status_hidden=event.status_hidden or following.hides_command,
                 is_last=may_be_last and has_words,
             )

@@ -2,10 +2,12 @@
 
 from collections.abc import Sequence
 from enum import Enum
-from typing import NamedTuple, TypeAlias
+from typing import TypeAlias
+
+from scoring.frozen import Frozen
 
 
-class ShellCommand(NamedTuple):
+class ShellCommand(Frozen):
     """One simple command of a command line.
 
     Attributes:

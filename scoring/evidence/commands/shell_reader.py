@@ -10,6 +10,8 @@ from collections import Counter
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
+from msgspec.structs import replace
+
 from .programs import STARTERS, base_name
 from .shell_command import Between, ShellCommand, ShellEvent
 from .shell_drafts import (
@@ -325,14 +327,14 @@ class ShellReader:
                 self._add_script(script[0], command)
                 return
             if script:
-                command = self._strip(command._replace(words=tuple(script)))
+                command = self._strip(replace(command, words=tuple(script)))
         elif program == "tee":
             files = [
                 word
                 for word in command.words[1:]
                 if not word.startswith(("-", "/dev/"))
             ]
-            command = command._replace(writes=(*command.writes, *files))
+            command = replace(command, writes=(*command.writes, *files))
         elif program == "case":
             self.events.append(Between.BRANCHES_OPEN)
 
@@ -340,12 +342,12 @@ class ShellReader:
 
     def _add_script(self, script: str, shell: ShellCommand) -> None:
         """Note the commands of a script that a shell is given as text, as one group."""
-        self._add_command(shell._replace(words=(), status_hidden=False, starters=()))
+        self._add_command(replace(shell, words=(), status_hidden=False, starters=()))
 
         self._open_group(_Group("", shell.status_hidden))
         for event in ShellReader(script, self.depth_limit - 1).read():
             if isinstance(event, ShellCommand):
-                event = event._replace(starters=shell.starters + event.starters)
+                event = replace(event, starters=shell.starters + event.starters)
             self.events.append(event)
         self._close_last_group()
 
@@ -380,8 +382,11 @@ class ShellReader:
 
         if index == 0:
             return command
-        return command._replace(
-            words=words[index:], status_hidden=status_hidden, starters=tuple(starters)
+        return replace(
+            command,
+            words=words[index:],
+            status_hidden=status_hidden,
+            starters=tuple(starters),
         )
 
     def _note_keyword(self, keyword: str) -> None:
