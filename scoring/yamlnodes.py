@@ -23,6 +23,9 @@ MAX_DEPTH = 100
 MOST_EVENTS = 1_000_000
 """How many values, beginnings and ends of lists and mappings a document may have."""
 
+LONGEST_PREFIX = 100
+"""How many characters the prefix of a ``%TAG`` may have: each tag with its handle repeats it."""
+
 LONGEST_INTEGER = 100
 """No number of 64 bits has more digits than this, and reading a huge one is slow."""
 
@@ -313,7 +316,8 @@ def parse(
         more: takes the line of what follows the document, which is not read; None takes nothing.
 
     Raises:
-        YamlError: the text is not YAML, nests too deep, or has more than ``most``.
+        YamlError: the text is not YAML, nests too deep, has too long a ``%TAG``, or has more than
+            ``most``.
     """
     import yaml  # takes 15 ms, which a log from the store does not need
 
@@ -384,6 +388,11 @@ def _compose(data: bytes, most: int, more: Callable[[int], None] | None) -> Node
             return root.items[0] if root.items else None
 
         else:
+            prefixes = getattr(event, "tags", None) or {}
+            if any(len(prefix) > LONGEST_PREFIX for prefix in prefixes.values()):
+                raise YamlError(
+                    f"a %TAG with a prefix over {LONGEST_PREFIX} characters"
+                )
             continue
 
         open_nodes[-1].items.append(node)

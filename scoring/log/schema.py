@@ -32,6 +32,9 @@ from .parse import (
     ScalarField,
 )
 
+MOST_SUGGESTED = 20
+"""After how many faults of an entry no similar keys are looked up any more."""
+
 _LONGEST_MISSPELLED = 200  # characters of a key for which similar ones are looked up
 
 _SIMILAR = 0.75
@@ -308,7 +311,9 @@ class _EntryCheck:
                 text = f"{path} {NOT_READ[self._version, path]}"
                 self._add(reader, node, text, is_error=False)
             else:
-                suggestion = _suggestion(path, self._version)
+                suggestion = ""
+                if len(self.faults) < MOST_SUGGESTED:
+                    suggestion = _suggestion(path, self._version)
                 self._add(reader, node, f"unknown key {shown(path)}{suggestion}")
 
         return take

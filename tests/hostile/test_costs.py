@@ -71,6 +71,7 @@ from scoring.jobs.write_beside import record_hook_outcome
 from scoring.log.load import load_entry, load_iteration_log
 from scoring.log.model import IterationRecord
 from scoring.log.parse import parse_iteration_record
+from scoring.log.schema import faults_of
 from scoring.log.setting_rows import SETTINGS
 from scoring.meters.dr.transcript import read_transcript
 from scoring.meters.meeting.autopilot import ask_command
@@ -206,6 +207,23 @@ def _(_: Here) -> str:
 @reaches("scoring.yamlnodes.MOST_EVENTS")
 def _(_: Here) -> str:
     return refusal(lambda: parse(b"- x\n" * 4_000_000))
+
+
+@reaches("scoring.yamlnodes.LONGEST_PREFIX")
+def _(_: Here) -> str:
+    tags = b"%TAG ! tag:" + b"x" * 1_000_000 + b"\n---\n" + b"- !a b\n" * 1_000
+    assert parse(tags.replace(b"x" * 1_000_000, b"example.org,2000:")) is not None
+    return refusal(lambda: parse(tags))
+
+
+@reaches("scoring.log.schema.MOST_SUGGESTED")
+def _(_: Here) -> str:
+    keys = "".join(f"task_i{number}: 1\n" for number in range(40_000))
+    text = f"schema_version: 2\niteration: 1\ntask_di: a\n{keys}"
+    faults = faults_of(parse(text.encode()))
+    assert len(faults) == 40_001
+    assert "did you mean task_id" in faults[0].text
+    return "nothing"
 
 
 @reaches("scoring.log.parse.MOST_IN_ENTRY")
