@@ -27,6 +27,9 @@ from scoring.text import shown
 
 from .label_file import NewLabel
 
+FILE_LIMIT = 4 << 20
+"""The largest file of labels, in bytes, that is imported: half a million rows."""
+
 
 def _as_word(value: Any) -> Any:
     """Return a text without spaces around it and with "-" for "_"; any other value as it is."""
@@ -103,7 +106,7 @@ def read_rows(path: Path, iterations: Collection[int], actor: str) -> ImportedLa
         InputError: the file cannot be read.
     """
     try:
-        text = read_file(path).decode("utf-8-sig")
+        text = read_file(path, FILE_LIMIT).decode("utf-8-sig")
     except UnicodeDecodeError as e:
         raise InputError(f"{path}: is not UTF-8") from e
 

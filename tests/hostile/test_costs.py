@@ -67,6 +67,7 @@ from scoring.fleet.sources import repositories
 from scoring.fleet.unpack import scratch_folder, unpacked
 from scoring.jobs.hook_input import read_hook_input
 from scoring.jobs.label_file import NewLabel, add_labels
+from scoring.jobs.label_import import read_rows
 from scoring.jobs.write_beside import record_hook_outcome
 from scoring.log.load import load_entry, load_iteration_log
 from scoring.log.model import IterationRecord
@@ -406,6 +407,13 @@ def _(here: Here) -> str:
     (here.folder / "iter-1.labels.yaml").write_bytes(b"#" * (2 << 20))
     label = NewLabel(1, "Ada", Judgment(correctness=1))
     return refusal(lambda: add_labels(here.folder, [label]))
+
+
+@reaches("scoring.jobs.label_import.FILE_LIMIT")
+def _(here: Here) -> str:
+    path = here.folder / "labels.csv"
+    path.write_text("iteration,actor,correctness\n" + "9,x,1\n" * 2_000_000)
+    return refusal(lambda: read_rows(path, [1], "a"))
 
 
 @reaches("scoring.jobs.write_beside.FILE_LIMIT")
