@@ -128,6 +128,20 @@ class TestTimeLimit:
                 with pytest.raises(GitError, match=r"git did not answer in time"):
                     way()
 
+    @pytest.mark.parametrize(
+        ("timeout", "advises"),
+        [
+            pytest.param(None, True, id="the limit that people set"),
+            pytest.param(0.1, False, id="a shorter limit, which they cannot change"),
+        ],
+    )
+    def test_is_advised_to_be_raised_where_that_helps(
+        self, slow: GitRepository, timeout: float | None, advises: bool
+    ) -> None:
+        with pytest.raises(GitError) as caught:
+            slow.ask("log", timeout=timeout)
+        assert ("DA_SCORE_GIT_TIMEOUT" in str(caught.value)) is advises
+
     @pytest.mark.parametrize("text", ["", "0", "-1", "x", "9" * 99])
     def test_is_settable(self, monkeypatch: pytest.MonkeyPatch, text: str) -> None:
         monkeypatch.setenv("DA_SCORE_GIT_TIMEOUT", "7")

@@ -289,8 +289,7 @@ class GitProcess:
         """Return what git prints next, or b"" at the end.
 
         Args:
-            ends_at: the last moment to wait for, on the monotonic clock; None waits for so many
-                seconds as the process may be without output.
+            ends_at: the last moment to wait for, on the monotonic clock; None for the usual wait.
 
         Raises:
             GitError: git prints nothing in time.
@@ -302,10 +301,11 @@ class GitProcess:
             with self._git.time.waiting():
                 events = self._pipes.poll(seconds * 1000)
             if not events:
+                problem = "a file in it may be a pipe or device, or slow"
+                if self._timeout == time_limit():
+                    problem += f"; {TIMEOUT_VARIABLE} gives it more than {self._timeout:g} seconds"
                 raise GitError(
-                    f"{self._git.directory}: git did not answer in time: a file in it may be a pipe"
-                    f" or device, or slow; {TIMEOUT_VARIABLE} gives it more than"
-                    f" {self._timeout:g} seconds"
+                    f"{self._git.directory}: git did not answer in time: {problem}"
                 )
 
             for descriptor, _ in events:
