@@ -116,7 +116,7 @@ def state_under_another(version: str, rubric: Rubric) -> State | None:
     """
     if version == rubric.version:
         return None
-    advice = f"'da-score run' scores it under {rubric.version}"
+    advice = f"'da-score run' with --rubric scores it under {rubric.version}"
     return State(
         "stale", f"it was scored under rubric {version or 'unknown'}; {advice}"
     )

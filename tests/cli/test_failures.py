@@ -53,7 +53,7 @@ class TestWarnings:
         found = da_score("iteration", "3", "--rubric", "2.0.2")
         said = (
             "iteration 3: its sidecar is stale: it was scored under rubric 2.1.0; "
-            "'da-score run' scores it under 2.0.2"
+            "'da-score run' with --rubric scores it under 2.0.2"
         )
         assert found == Outcome(0, shown.out, f"da-score: warning: {said}\n")
         (project / "same.yaml").write_text(
