@@ -211,7 +211,7 @@ class LogView(Frozen):
         outcomes: how to judge what became of the work; None not to ask.
         subjects: whether each iteration comes with the subject of its commit.
         says_other_rubrics: whether to warn of a sidecar of another rubric, with a score that is
-            shown beside what this rubric reads.
+            shown next to what this rubric reads.
     """
 
     iter_log_dir: Path

@@ -82,12 +82,13 @@ class IterlogSignals(NamedTuple):
 
 
 class BackfillSignals(NamedTuple):
-    """What transcripts show of an iteration's tokens and tools.
+    """The tokens and tools of an iteration, by transcripts; its entry's own tokens win.
 
     Attributes:
         iteration: the number of the iteration.
-        token_efficiency: the signal.
-        tool_error_rate: the share of tool calls that failed, from 0 to 1; None without any call.
+        token_efficiency: the cache hit rate; a claim where the entry reports its tokens.
+        tool_error_rate: the share of tool calls that failed, from 0 to 1; None without any call, or
+            without a window of time.
     """
 
     iteration: int
@@ -270,7 +271,9 @@ def backfill_iterations(
     *transcript_dirs: Path | str,
     **reading: Unpack[ReadingOptions],
 ) -> list[BackfillSignals]:
-    """Return what transcripts show of the tokens and tools of iterations, in their order.
+    """Return the cache hit rate and the share of failed tool calls of iterations, in their order.
+
+    They are what transcripts show, but tokens that an entry reports win over those of transcripts.
 
     Args:
         records: the iterations, in order.

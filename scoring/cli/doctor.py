@@ -64,7 +64,7 @@ def command(options: PlainData, every: bool) -> None:
     with progress("Looking at git and transcripts"):
         examination = examine(settings.iter_log_dir, evidence, rubric)
 
-    of_hooks = _broken_hooks(settings.repo_dir)
+    of_hooks = _hooks_that_do_not_run(settings.repo_dir)
     by_use = most_useful_first([*of_settings, *of_hooks, *findings(examination)])
     page = doctor_page(examination, by_use, every)
     reply(settings, doctor_payload(examination, by_use), page)
@@ -80,11 +80,15 @@ def _nothing_is_set_up(settings: Settings, options: PlainData) -> bool:
     return False
 
 
-def _broken_hooks(repository: Path) -> Iterator[Finding]:
-    """Yield a finding for each reason why a hook in the settings of a harness does not run."""
+def _hooks_that_do_not_run(repository: Path) -> Iterator[Finding]:
+    """Yield a finding for each reason why da-score's own hook does not run.
+
+    The hook is looked for in the settings that the repository and the user have for harnesses.
+    The program of each hook is started once, for its help.
+    """
     advice = "'da-score hook install' repairs it, and writes the path of this da-score"
     for _, _, path in hook_files(repository):
-        # Settings that are not JSON are for the harness to complain about.
+        # Settings that cannot be read are for the harness to complain about.
         with contextlib.suppress(InputError):
             for reason in hooks_that_do_not_run(path):
                 what = f"the hook in {path} does not run: {reason}"

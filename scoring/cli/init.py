@@ -49,7 +49,7 @@ class _Wanted(NamedTuple):
         derives: whether to write a log, with an entry for each commit of an agent.
         harnesses: the harnesses that get the hook in their settings.
         hides_folder: whether git is to ignore ``.agents/`` in this clone.
-        could_derive: whether there is no log and an agent is known to have worked here.
+        could_derive: whether a log is missing, and an agent is known to have worked here.
     """
 
     derives: bool
@@ -375,7 +375,7 @@ def _ignore_agents_folder(examination: Examination) -> Path | None:
 def _line_about_entries(
     derivation: Derivation, log_dir: Path, examination: Examination
 ) -> str:
-    """Return how many entries were written, or what to do if there was no commit of an agent."""
+    """Return how many entries were written, or what to do without a commit of an agent."""
     if not derivation.written:
         none = "No commit that an agent made was found"
         read = len(_transcripts_read(examination))
@@ -392,10 +392,7 @@ def _line_about_entries(
 
 
 def write_settings_as_found(settings: Settings) -> Path:
-    """Write the settings file that ``init`` would write here, and return its path.
-
-    The file has the hook derive entries from now on.
-    """
+    """Write the settings file of ``init``, by which the hook derives entries; return its path."""
     settings, examination = _examine_under_newest_rubric(settings)
     text = settings_text(examination, replace(settings, derive=True))
     return write_settings(examination, text, force=False)

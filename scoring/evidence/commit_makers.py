@@ -125,24 +125,26 @@ def _made_again(
 
 
 def commits_of_agents(
-    work: WorkOfAgents, *, landed_only: bool = False, assisted: bool = False
+    work: WorkOfAgents, *, trunk_and_tips: bool = False, assisted: bool = False
 ) -> AgentCommits:
-    """Return the commits that agents made, on the trunk and off it.
+    """Find the commits that agents made, on the trunk and off it: those with a maker in ``makers``.
+
+    ``commits`` of the result has commits of people too. A commit that became another is left out.
 
     Args:
         work: what shows the commits.
-        landed_only: whether to leave out commits that git does not have, and commits off the trunk
-            that landed as another commit or are not tips of branches.
+        trunk_and_tips: whether, of commits off the trunk, only tips of local branches count that
+            have not landed, and none that git does not have.
         assisted: whether commits count of which the message only says that an agent assisted.
     """
-    agents = _commits_in_git(work, landed_only)
+    agents = _commits_in_git(work, trunk_and_tips)
     checkpoint_times = _times_of_checkpoints(work)
 
     add_commits_of_sessions(agents, work)
     find_amended(agents, work.checkpoints, checkpoint_times)
     find_by_subject(agents)
     drop_rewritten(agents, work.shas_shown)
-    if not landed_only:
+    if not trunk_and_tips:
         add_lost_commits(agents)
         add_checkpoints(agents, work)
 
@@ -205,7 +207,7 @@ def _put_committers_first(agents: AgentCommits) -> None:
         agents.makers[name] = made_by._replace(session_ids=(*missing, *by_commit))
 
 
-def _commits_in_git(work: WorkOfAgents, landed_only: bool) -> AgentCommits:
+def _commits_in_git(work: WorkOfAgents, trunk_and_tips: bool) -> AgentCommits:
     """Return the commits in git that may get an entry, without merges.
 
     Of what is proposed, where only trusted evidence counts, merges come too that agents made. A
@@ -214,13 +216,13 @@ def _commits_in_git(work: WorkOfAgents, landed_only: bool) -> AgentCommits:
 
     Args:
         work: what shows commits of agents.
-        landed_only: as for :func:`commits_of_agents`.
+        trunk_and_tips: as for :func:`commits_of_agents`.
     """
     history = work.history
     in_question = list(work.shas_shown.values())
     in_question += [sha for _, sha in history.iterations]
 
-    branches = history.tips() if landed_only else history.branches_off_trunk
+    branches = history.tips() if trunk_and_tips else history.branches_off_trunk
     trunk = history.walk
     everything = history.written((*trunk, *branches, *in_question))
 
@@ -247,7 +249,7 @@ def _commits_in_git(work: WorkOfAgents, landed_only: bool) -> AgentCommits:
         if sha not in trunk:
             if sha not in landings:
                 continue
-            if landed_only and (landings[sha].landed or sha not in branches):
+            if trunk_and_tips and (landings[sha].landed or sha not in branches):
                 continue
         commits[sha] = commit
 

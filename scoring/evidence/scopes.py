@@ -86,9 +86,10 @@ class PathScope:
         return any(_fits(pieces, path) for pieces in self.globs)
 
     def cost_of(self, paths: Sequence[str]) -> int:
-        """Return what it costs to ask for some paths: about how many globs are compared with one.
+        """Return what it costs to ask for some paths: each path once for each glob.
 
-        A path that begins with the plain text before the first star of a glob costs more.
+        A path that begins with the plain text before the first star of a glob costs
+        :data:`_COST_OF_MATCH` more there.
         """
         if not self.globs:
             return 0

@@ -100,7 +100,7 @@ MadeBySession: TypeAlias = tuple[str, SessionCommit]
 
 @dataclass(slots=True)
 class AgentCommits:
-    """The commits that agents made.
+    """Commits, and which of them agents made.
 
     Each commit has a name: its SHA; or for a commit that git does not have the digits that a
     transcript shows, or else the id of its checkpoint.

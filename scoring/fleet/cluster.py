@@ -75,13 +75,13 @@ def cluster(scheduler: str | None, workers: int, memory: int = 0) -> Iterator[An
                 silence_logs=logging.CRITICAL,
             )
             stack.callback(_close, local, _CLUSTER_CLOSES_WITHIN)
-            local.scale(workers)  # one that ends while it starts is no error here
+            local.scale(workers)  # one that ends while it starts raises nothing here
             client = stack.enter_context(library.Client(local, set_as_default=False))
         yield client
 
 
 def replace_lost_workers(client: Any) -> None:
-    """Start workers of this machine anew that did not come up, as one killed while it starts.
+    """Start workers of this machine again that did not come up, as one killed while it starts.
 
     Dask itself replaces those that had come up. Those of a scheduler that is named are not ours.
     """

@@ -234,7 +234,7 @@ def _derive(
         work = work_of_agents(scan, history, sources)
         mark_work(work, sources)
         agents = commits_of_agents(
-            work, landed_only=wanted.landed_only, assisted=wanted.assisted
+            work, trunk_and_tips=wanted.landed_only, assisted=wanted.assisted
         )
         names = list(_chosen_commits(agents, history, wanted))
         names.sort(key=lambda name: agents.commits[name].time or 0)

@@ -155,8 +155,8 @@ def new_entry(
 def existing_entries(log_dir: Path) -> dict[int, ExistingEntry]:
     """Return the entries of a log by number, without those of the archive.
 
-    An entry that cannot be read has the number in its file's name, and no commit. There are no
-    entries if the folder does not exist.
+    An entry that cannot be read has the number in its file's name, and no commit. A folder
+    that does not exist has no entries.
     """
     entries: dict[int, ExistingEntry] = {}
     if not log_dir.is_dir():
@@ -219,8 +219,8 @@ def template(iteration: int, fields: dict[str, str]) -> str:
 
     Args:
         iteration: its number.
-        fields: the known values, as YAML by the paths of fields. All other fields become comments,
-            and claim nothing.
+        fields: the known values, as YAML by the paths of fields; a path with two dots or more is
+            left out. All other fields with at most one dot become comments, and claim nothing.
     """
     introduction = (
         f"Iteration {iteration}. Say what you know and leave out the rest: it does not count"

@@ -27,7 +27,8 @@ def settings_text(examination: Examination, settings: Settings) -> str:
     Args:
         examination: what was found in the repository, under the rubric of the settings.
         settings: the settings of the command line. A setting that it does not name is a comment in
-            the file.
+            the file, but "transcripts" is then "auto", unless folders of them are named. A log
+            outside of the repository is a comment too.
     """
     top = examination.repository.top_level or examination.repository.path
     log_dir = None

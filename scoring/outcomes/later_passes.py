@@ -63,9 +63,10 @@ def note_later_passes(units: Sequence[OpenUnit], files: Sequence[File]) -> None:
     """Fill in ``passed_later`` of work of which the last test run failed.
 
     The last run of the same command by the same agent of the same session counts. It must have no
-    fewer tests: a part of them cannot stand for all. Between the two no code may be edited that was
-    not committed, and between the commit and the last run no code removed, and no other code
-    checked out: then it is not the work that passed. It runs in the work tree of the failed run.
+    fewer tests: a part of them cannot stand for all. Where either number is unknown, the command
+    must not be cut off. Between the two no code may be edited that was not committed, and between
+    the commit and the last run no code removed, and no other code checked out: then it is not the
+    work that passed. It runs in the work tree of the failed run.
 
     Args:
         units: the units, with their observations.

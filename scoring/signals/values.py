@@ -227,7 +227,7 @@ class SignalSet(Frozen):
         return self.signals.get(SignalID(signal_id), unknown)
 
     def as_dict(self) -> PlainData:
-        """Return plain data, as ``da-score signals`` prints it."""
+        """Return plain data, to which ``da-score log signals`` adds bounds and coverage."""
         return {
             "iteration": self.iteration,
             "signals": {name: value.row() for name, value in self.signals.items()},

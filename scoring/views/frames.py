@@ -73,7 +73,7 @@ def rows(
 def arrow(table: str, *log: Path | str, **how: Any) -> Any:
     """Return one table as a ``pyarrow.Table``.
 
-    Arguments and errors are those of :func:`rows`.
+    Arguments and errors are those of :func:`rows`. InputError also says that pyarrow is missing.
     """
     require("frames", "pyarrow")
     import pyarrow as pa
@@ -85,7 +85,7 @@ def arrow(table: str, *log: Path | str, **how: Any) -> Any:
 def pandas(table: str, *log: Path | str, **how: Any) -> Any:
     """Return one table as a ``pandas.DataFrame`` with nullable types.
 
-    Arguments and errors are those of :func:`rows`.
+    Arguments and errors are those of :func:`rows`. InputError also says that pandas is missing.
     """
     require("", "pandas")
     import pandas as pd

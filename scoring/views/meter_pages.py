@@ -170,7 +170,10 @@ def _agreed_text(agreement: Agreement) -> str:
 
 
 def _details(calibration: Calibration) -> Page:
-    """Yield the confusion table of one setting, and the files on which it disagrees."""
+    """Yield the confusion table of one setting, and the files on which it disagrees.
+
+    These include files with the expected signal where the label wants another class.
+    """
     yield str(calibration.setting)
 
     confusion = calibration.confusion()

@@ -132,7 +132,8 @@ class HeldWork:
 
         The work landed in a release that has its commit and does not take it back. Where a holder
         has the commit otherwise, or holders together have half of its lines, it is unknown whether
-        the work landed.
+        the work landed. Where several landings of one commit are decided again, all of them become
+        the last, with its :attr:`Landing.field`.
         """
         decided = {}
         for landing in landings:

@@ -79,25 +79,29 @@ class AttributedLandings(Landings):
     # The commits in question, and where their lines are
 
     @cached_property
-    def _asked(self) -> LandingBySha:
-        """The commits in question, which patch and history do not decide, and their landing."""
+    def _in_question(self) -> LandingBySha:
+        """The commits that are weighed by their lines, with their landing so far.
+
+        They were not found, or git lacks objects of them, or only a merge without a change or a
+        later commit shows them. The same patch on the trunk is enough by itself.
+        """
         unsure = (None, Unknown.OBJECTS)
-        asked = {}
+        in_question = {}
         for sha, landing in self._decided.items():
             if landing.unknown in unsure and landing.found_by not in _EXACT:
-                asked[sha] = landing
-        return asked
+                in_question[sha] = landing
+        return in_question
 
     @cached_property
     def _since(self) -> list[str]:
         """The trunk commits since the oldest commit in question was written, newest first."""
-        oldest = min(map(self._written, self._asked))
+        oldest = min(map(self._written, self._in_question))
         return [sha for sha in self._graph.trunk if self._time(sha) >= oldest]
 
     @cached_property
     def _lines(self) -> TrunkLines:
         """The lines that commits in question add, and that commits in :attr:`_since` add."""
-        wanted = [*self._graph.pairs(self._asked), *self._tips]
+        wanted = [*self._graph.pairs(self._in_question), *self._tips]
         return TrunkLines(
             self._history, wanted, self._graph.pairs(self._since[:MOST_READ])
         )
@@ -109,7 +113,7 @@ class AttributedLandings(Landings):
         Tips with most such commits come first. Those without a merge base are left out.
         """
         tips = {tip.sha: tip for tip in (*self._iterations, *self._branches)}
-        counts = self._graph.counts(self._asked)
+        counts = self._graph.counts(self._in_question)
         containing = [tip for tip in tips.values() if counts.get(tip.sha)]
         containing.sort(key=lambda tip: -counts[tip.sha])
 
@@ -140,7 +144,7 @@ class AttributedLandings(Landings):
 
     def _held_by(self, tip: str) -> set[str]:
         """Return the commits in question that a commit off the trunk contains, itself included."""
-        return self._graph.side(tip) & self._asked.keys()
+        return self._graph.side(tip) & self._in_question.keys()
 
     # What names a commit in question
 
@@ -227,7 +231,7 @@ class AttributedLandings(Landings):
     def _off_trunk(self) -> LandingBySha:
         """The landing of each commit off the trunk, by its lines if it is in question."""
         weighed = dict(self._decided)
-        for sha, before in self._asked.items():
+        for sha, before in self._in_question.items():
             weighed[sha] = self._by_lines(sha, before)
         self._doubt_earlier_commits(weighed)
         return weighed
@@ -243,7 +247,7 @@ class AttributedLandings(Landings):
                 later.append(sha)
 
         containing = self._graph.containing(later)
-        for sha in self._asked:
+        for sha in self._in_question:
             if sha not in containing or weighed[sha].found_by != NOT_LANDED:
                 continue
             # of the later commits that contain it, the first that was decided

@@ -169,7 +169,7 @@ class ClaudeReader(ToolReader):
             if item.type == "tool_use":
                 self._take_call(item)
             elif item.type == "tool_result":
-                if len(items) == 1:  # what is beside the message is about one call
+                if len(items) == 1:  # what comes with the message is about one call
                     diff = partial(diff_of, line.toolUseResult)
                     self.note_diff_lines(item.tool_use_id, diff)
                 self._take_result(item)

@@ -104,7 +104,8 @@ class WrittenFile(NamedTuple):
     def is_inside(self, in_repository: Callable[[str], bool]) -> bool:
         """Return whether the file is in the repository. The session must have worked there.
 
-        A relative path, and one below the folder of the session, always is.
+        A relative path, and one below the folder of the session, always is. Where that folder is
+        not known, so is every path that begins with a slash.
 
         Args:
             in_repository: returns whether a folder is in the repository.

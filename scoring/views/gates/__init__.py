@@ -212,7 +212,7 @@ def check(
         demands: what the options demand.
         last: how many of the newest iterations were chosen, for the verdict to state.
         allow_empty: whether a demand passes where it finds nothing to check, in an iteration or in
-            the log as a whole.
+            the log as a whole. Otherwise it fails, unless its gate only forbids something.
         work: returns the work. It is called only if a gate looks at the work, and after the last
             iteration.
     """
@@ -267,14 +267,14 @@ def check(
                 verdict.whole.append(Failure(demand.gate.name, None, reason))
 
     if not allow_empty:
-        _note_nothing(verdict, [demand.gate for demand in without_subject])
+        _judge_without_subject(verdict, [demand.gate for demand in without_subject])
     return verdict
 
 
-def _note_nothing(verdict: Verdict, gates: Iterable[Gate]) -> None:
-    """Add to a verdict that gates had nothing to look at.
+def _judge_without_subject(verdict: Verdict, gates: Iterable[Gate]) -> None:
+    """Judge gates that had nothing to look at, and add that to a verdict.
 
-    That is a note for gates that only forbid something, and a failure of all others.
+    Gates that only forbid something get a note; all others fail.
     """
     holding: dict[str, list[str]] = {}
     for gate in gates:
