@@ -139,12 +139,7 @@ class ShellReader:
         return self.events
 
     def _read_mark(self, mark: str, position: int) -> int:
-        """Read what :data:`_SPECIAL` matched.
-
-        Args:
-            mark: the text that it matched.
-            position: the position after the mark.
-        """
+        """Read a mark that :data:`_SPECIAL` matched. ``position`` is right after the mark."""
         separator = _SEPARATORS.get(mark)
         if separator:
             self._complete_command()
