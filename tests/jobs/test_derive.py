@@ -374,6 +374,7 @@ class TestBranches:
         self, work: Work
     ) -> None:
         work.repo.git("branch", "-m", "main", "develop")
+        work.repo.git("branch", "old")
         work.repo.commit({"a": "1"}, f"begin\n\n{CLAUDE}\n")
         tip = work.repo.commit({"a": "2"}, f"Add a parser\n\n{CLAUDE}\n")
         done = work.da_score("derive", "--json", "--no-cache")

@@ -300,6 +300,7 @@ class TestAdvice:
     ) -> None:
         place.iteration(1)
         place.repo.git("branch", "-m", "odd")
+        place.repo.git("branch", "even")
         found = doctor(*AS_OBSERVED)
         assert advice(found, "trunk")[0].startswith("no trunk was found: ")
 
