@@ -120,7 +120,7 @@ class Branches(NamedTuple):
         """Choose the trunk where the user named none, first at the remote that decides.
 
         That is the default branch of the remote, else the first usual name at the remote, else the
-        first usual name here, else the only branch that there is.
+        first usual name here, else the only branch where there is no remote.
         """
         remote = self.remote
         lost_default = ""
@@ -152,7 +152,9 @@ class Branches(NamedTuple):
 
         if len(self.tips) == 1:
             (only,) = self.tips
-            return _Choice(only, f"the only branch{lost_default}")
+            # a checkout of a pull request may have its branch alone
+            if only.startswith(_HEADS) and not self.repository.run("remote"):
+                return _Choice(only, "the only branch, and there is no remote")
 
         names = " or ".join(USUAL_NAMES)
         why = f"no remote with a default branch, and no branch {names}{lost_default}"

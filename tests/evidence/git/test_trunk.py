@@ -146,7 +146,21 @@ class TestUsualNames:
         sha = repo.commit({"a": "1"})
         found = trunk(repo)
         assert (found.name, found.commit) == ("develop", sha)
-        assert found.how == "the only branch"
+        assert found.how == "the only branch, and there is no remote"
+
+        repo.git("remote", "add", "upstream", "nowhere")
+        assert trunk(repo).commit is None
+
+    @pytest.mark.parametrize("ref", ["origin/feature", "pull/7/merge"])
+    def test_are_not_that_of_a_pull_request_which_is_checked_out_alone(
+        self, tmp_path: Path, ref: str
+    ) -> None:
+        repo = Repo(tmp_path / "repo", branch="feature")
+        sha = repo.commit({"a": "1"})
+        repo.git("update-ref", f"refs/remotes/{ref}", sha)
+        repo.git("checkout", "--quiet", "--detach")
+        repo.git("branch", "-D", "feature")
+        assert trunk(repo).commit is None
 
     def test_of_nothing_say_so(self, tmp_path: Path) -> None:
         repo = Repo(tmp_path / "repo", branch="feature")
