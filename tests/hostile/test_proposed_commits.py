@@ -417,6 +417,20 @@ def test_calls_that_are_made_together_run_one_after_the_other(
 
 
 @pytest.mark.parametrize(
+    ("second", "status"), [("git stash pop", 3), ("git stash list", 0)]
+)
+def test_a_stash_that_is_taken_out_by_a_call_of_the_same_turn_hides_no_failure(
+    change: Repo, check: Check, second: str, status: int
+) -> None:
+    change.commit(FILES, SUBJECT)
+    failed = says("pytest -q", "1 failed in 0.1s")
+    calls = [says("git stash"), says(second), failed]
+    keep_session(change, "3 passed in 0.1s", before=calls)
+    call_at_once(change, len(calls), first=2)
+    assert check("--no-failing-tests").status == status
+
+
+@pytest.mark.parametrize(
     ("before", "status"),
     [
         pytest.param([TESTS], 3, id="on the same code"),

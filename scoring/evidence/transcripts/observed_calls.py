@@ -42,7 +42,9 @@ class ObservedRuns:
         self._tools = tools
         self._paths = paths
         self._is_stashed = False  # whether an earlier call left the work in a stash
-        self._stash_call: OpenCall | None = None  # the last one that stashes work
+        self._stash_call: OpenCall | None = (
+            None  # the last one that stashes work, till it is taken out
+        )
         self._work_trees: list[str] = []  # the folders of those that the session adds
 
     def note_edit(self) -> None:
@@ -61,8 +63,11 @@ class ObservedRuns:
         stash_call = self._stash_call
         is_stashed = self._is_stashed or bool(stash_call and not stash_call.ended)
         opened.run = self._tools.run_of(commands, text, stashed=is_stashed)
+        opened.leaves_stash = leaves_stash(commands)
         if stashes_work(commands):
             self._stash_call = opened
+        elif opened.leaves_stash is False:
+            self._stash_call = None
         self._work_trees += [
             path_in(opened.folder, path) for path in work_trees_of(commands)
         ]
@@ -71,7 +76,6 @@ class ObservedRuns:
             for top in self._work_trees:
                 if f"{folder}/".startswith(f"{top}/"):
                     opened.work_tree = self._paths.number(top)
-        opened.leaves_stash = leaves_stash(commands)
 
     def note_result(
         self, opened: OpenCall, ended_at: EventPlace, text: str, failed: bool | None
