@@ -276,9 +276,9 @@ def _about(ask: Ask, tables: Collection[str]) -> PlainData:
                 about["folder"] = unquote(root.removeprefix("file://"))
 
     if "gen_metadata" in tables:
-        indexes = in_order(ask("SELECT idx FROM gen_metadata"))
-        ask_data = partial(ask, "SELECT data FROM gen_metadata WHERE idx = ?")
-        for (data,) in chain.from_iterable(map(ask_data, indexes)):
+        rows = in_order(ask("SELECT idx, rowid FROM gen_metadata"))
+        ask_data = partial(ask, "SELECT data FROM gen_metadata WHERE rowid = ?")
+        for (data,) in chain.from_iterable(ask_data((row,)) for _, row in rows):
             counts = numbers_in(data, 1, 4)
             measured = {
                 "input": counts.get(2, 0),

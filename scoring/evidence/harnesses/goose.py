@@ -51,10 +51,10 @@ _OF_EXTENSION = "developer__"
 
 _REFUSED = "The user has declined to run this tool"
 _STOPPED = "Interrupted by the user to make a correction"
-_SESSIONS = "SELECT created_at, id FROM sessions"
+_SESSIONS = "SELECT created_at, id, rowid FROM sessions"
 _TABLES = {"usage": "usage_ledger", "message": "messages"}
-_ROW = "SELECT * FROM {} WHERE id = ?"
-_OF_SESSION = "SELECT created_timestamp, ?, id FROM {} WHERE session_id = ?"
+_ROW = "SELECT * FROM {} WHERE rowid = ?"
+_OF_SESSION = "SELECT created_timestamp, ?, id, rowid FROM {} WHERE session_id = ?"
 
 
 class GooseReader(ToolReader):
@@ -224,8 +224,8 @@ class Goose(Harness):
             if not tables >= {"sessions", "messages"}:
                 raise ForeignFileError
 
-            for _, name in in_order(ask(_SESSIONS)):
-                yield from encoded(_lines_of_session(ask, name, tables))
+            for _, name, row in in_order(ask(_SESSIONS)):
+                yield from encoded(_lines_of_session(ask, name, row, tables))
 
     def sibling_files(self, path: Path) -> list[Path]:
         """Return the write-ahead log of the database."""
@@ -233,7 +233,7 @@ class Goose(Harness):
 
 
 def _lines_of_session(
-    ask: Ask, session: object, tables: Collection[str]
+    ask: Ask, session: object, session_row: int, tables: Collection[str]
 ) -> Iterator[Any]:
     """Yield the head of a session, and then its messages and what responses used, by time.
 
@@ -242,6 +242,7 @@ def _lines_of_session(
     Args:
         ask: asks the database.
         session: the id of the session.
+        session_row: the number of its row.
         tables: the tables that the database has.
     """
     rows: list[sqlite3.Row] = []
@@ -249,11 +250,11 @@ def _lines_of_session(
         if table in tables:
             rows += ask(_OF_SESSION.format(table), (place, session))
     kinds = list(_TABLES)
-    has_usage = any(place == 0 for _, place, _ in rows)
+    has_usage = any(place == 0 for _, place, _, _ in rows)
 
-    for head in ask(_ROW.format("sessions"), (session,)):
+    for head in ask(_ROW.format("sessions"), (session_row,)):
         yield {"head": dict(head), "has_usage": has_usage}
-    for _, place, name in in_order(rows):
+    for _, place, _, number in in_order(rows):
         kind = kinds[place]
-        for row in ask(_ROW.format(_TABLES[kind]), (name,)):
+        for row in ask(_ROW.format(_TABLES[kind]), (number,)):
             yield {kind: dict(row)}

@@ -56,9 +56,10 @@ _ABORTED = "Tool execution aborted"
 _RUN_BY_USER = "The following tool was executed by the user"
 """How a prompt begins before a response that only holds a command that the user ran."""
 
-_MESSAGES = "SELECT time_created, id FROM message WHERE session_id = ?"
-_PARTS = "SELECT id FROM part WHERE +session_id = ? AND message_id = ?"
-_DATA = "SELECT CAST(data AS BLOB) FROM {} WHERE id = ?"
+_SESSIONS = "SELECT time_created, id, rowid FROM session"
+_MESSAGES = "SELECT time_created, id, rowid FROM message WHERE session_id = ?"
+_PARTS = "SELECT id, rowid FROM part WHERE +session_id = ? AND message_id = ?"
+_DATA = "SELECT CAST(data AS BLOB) FROM {} WHERE rowid = ?"
 
 _NEWER_TABLE = "session_v2"
 """The table that only newer versions have, and the key of a line that names it."""
@@ -372,8 +373,8 @@ def _lines_of_database(path: Path) -> Iterator[Any]:
         if not tables & {"session", _NEWER_TABLE}:
             raise ForeignFileError
 
-        for _, name in in_order(ask("SELECT time_created, id FROM session")):
-            for session in ask("SELECT * FROM session WHERE id = ?", (name,)):
+        for _, name, row in in_order(ask(_SESSIONS)):
+            for session in ask("SELECT * FROM session WHERE rowid = ?", (row,)):
                 yield {"info": dict(session), "messages": []}
                 yield from _messages_in(ask, name)
         has_newer = _NEWER_TABLE in tables
@@ -388,9 +389,9 @@ def _messages_in(ask: Ask, session: object) -> Iterator[Any]:
         ask: asks the database.
         session: the id of the session.
     """
-    for _, name in in_order(ask(_MESSAGES, (session,))):
-        rows = [("message", name)]
-        rows += [("part", part) for (part,) in in_order(ask(_PARTS, (session, name)))]
+    for _, name, message in in_order(ask(_MESSAGES, (session,))):
+        rows = [("message", message)]
+        rows += [("part", part) for _, part in in_order(ask(_PARTS, (session, name)))]
         info, *parts = values_in_parts(
             data or b""
             for table, row in rows

@@ -137,9 +137,6 @@ _Sized: TypeAlias = Mapping[int, tuple[TranscriptFile, int]]
 class Pool:
     """The reading of some transcripts, in worker processes or in this one.
 
-    Attributes:
-        left: the numbers of those that are not read, since the others took too long.
-
     Workers begin at once, with the largest transcripts. Without workers, nothing is read before
     the results are asked for. The copies of a session are read in one process, the shortest first.
 
@@ -147,6 +144,9 @@ class Pool:
         reading: what reads the transcripts.
         transcripts: each transcript with its size in bytes, by a number.
         processes: how many processes read; None: as many as the amount is worth.
+
+    Attributes:
+        left: the numbers of those that are not read, since the others took too long.
     """
 
     def __init__(

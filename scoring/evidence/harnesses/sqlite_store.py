@@ -2,6 +2,7 @@
 
 import contextlib
 import errno
+import math
 import os
 import sqlite3
 from collections.abc import Callable, Collection, Iterable, Iterator
@@ -109,16 +110,25 @@ def opened_database(
 
 
 def in_order(rows: Iterable[sqlite3.Row]) -> list[sqlite3.Row]:
-    """Return rows of numbers and texts in the order of their first values, then of the others.
+    """Return rows of NULL, numbers and texts in the order in which SQLite sorts them.
 
     Only ids are sorted so, and what they stand for is asked one by one: where no index has the
-    order, SQLite would write whole rows to the disk to sort them, however large they are.
+    order, SQLite would write whole rows to the disk to sort them, however large they are. Rows are
+    asked for by ``rowid``, which needs no index.
     """
     return sorted(rows, key=_place_in_order)
 
 
-def _place_in_order(row: sqlite3.Row) -> list[tuple[int, str]]:
-    return [(value if type(value) is int else 0, str(value)) for value in row]
+def _place_in_order(row: sqlite3.Row) -> list[tuple[float, str]]:
+    places: list[tuple[float, str]] = []
+    for value in row:
+        if value is None:
+            places.append((-math.inf, ""))
+        elif isinstance(value, int | float):
+            places.append((value, ""))
+        else:
+            places.append((math.inf, str(value)))
+    return places
 
 
 def _size_of_plain_files(path: Path, follow_links: bool) -> int:

@@ -589,6 +589,42 @@ class TestDatabase:
             db.execute("CREATE INDEX y ON part (message_id)")
             assert "interrupted" not in "".join(warned(path))
 
+    def test_of_many_messages_without_an_index_is_read(self, tmp_path: Path) -> None:
+        path = tmp_path / DATA / "opencode.db"
+        with contextlib.closing(database(path, close=False)) as db:
+            db.execute("DROP TABLE message")
+            db.execute("CREATE TABLE message (id, session_id, time_created, data)")
+            db.execute("INSERT INTO session (id, time_created) VALUES ('s', 0)")
+            rows = [(str(number), "s", number, "{}") for number in range(6_000)]
+            db.executemany("INSERT INTO message VALUES (?, ?, ?, ?)", rows)
+            assert len(list(OpenCode().lines_of(path))) == 6_001
+
+    def test_is_in_order_of_any_times_and_keeps_what_has_no_id(
+        self, tmp_path: Path
+    ) -> None:
+        path = tmp_path / DATA / "opencode.db"
+        with contextlib.closing(database(path, close=False)) as db:
+            db.execute("DROP TABLE message")
+            db.execute("CREATE TABLE message (id, session_id, time_created, data)")
+            db.execute("INSERT INTO session (id, time_created) VALUES ('s', 0)")
+            times = ("x", 1000.5, None, 999.5, 1000)
+            rows = [("s", time, f'"{time}"') for time in times]
+            db.executemany("INSERT INTO message VALUES (NULL, ?, ?, ?)", rows)
+            in_sql = "SELECT data FROM message ORDER BY time_created, id"
+            expected = [json.loads(data) for (data,) in db.execute(in_sql)]
+        _, *messages = map(json.loads, OpenCode().lines_of(path))
+        assert [message["info"] for message in messages] == expected
+
+    def test_without_row_numbers_costs_one_message(self, tmp_path: Path) -> None:
+        path = tmp_path / DATA / "opencode.db"
+        with contextlib.closing(database(path, close=False)) as db:
+            db.execute("DROP TABLE session")
+            db.execute(
+                "CREATE TABLE session (id PRIMARY KEY, time_created) WITHOUT ROWID"
+            )
+            (warning,) = warned(path)
+        assert "no database that can be read (no such column: rowid)" in warning
+
     def test_of_another_program_says_nothing(self, tmp_path: Path) -> None:
         with contextlib.closing(
             sqlite3.connect(path := tmp_path / "other.db")
