@@ -658,6 +658,37 @@ def test_a_session_that_only_shows_a_commit_says_nothing_of_its_tests(
     assert "1 with a test run" in found.out
 
 
+@pytest.mark.parametrize(
+    ("tests", "other", "options", "status"),
+    [
+        pytest.param(
+            FAILURE[1], TESTS[1], {"before": [says("ls")]}, 3, id="written twice"
+        ),
+        pytest.param(
+            TESTS[1],
+            FAILURE[1],
+            {"edits": NO_LINES, "after": [says("ls")]},
+            0,
+            id="written once",
+        ),
+    ],
+)
+def test_a_session_that_rewrites_a_file_after_its_commit_wrote_the_commit(
+    change: Repo,
+    check: Check,
+    tests: str,
+    other: str,
+    options: dict[str, Any],
+    status: int,
+) -> None:
+    """Another session shows the commit too; which of the two tests last is in its options."""
+    change.commit(FILES, SUBJECT)
+    rewrite = says(f"cat > src/a.py <<'EOF'\n{OTHER['src/a.py']}EOF")
+    keep_session(change, tests, after=[rewrite])
+    keep_session(change, other, "t", **options)
+    assert check("--no-failing-tests").status == status
+
+
 RESTORED = "Updated 1 path from the index"
 
 

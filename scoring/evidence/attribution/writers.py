@@ -24,32 +24,44 @@ def leave_commits_to_writers(
 
     Where no tree wrote them, all keep the commit.
     """
-    trees_by_commit: dict[str, list[Tree]] = {}
+    # when each tree first shows each commit
+    shown_at: dict[str, dict[Tree, int]] = {}
     for tree in trees:
-        for sha in {commit.sha for session in tree.sessions for commit in session.made}:
-            trees_by_commit.setdefault(sha, []).append(tree)
-    shown_by_several = {
-        sha: showing for sha, showing in trees_by_commit.items() if len(showing) > 1
-    }
+        for session in tree.sessions:
+            for commit in session.made:
+                times = shown_at.setdefault(commit.sha, {})
+                times[tree] = min(commit.time, times.get(tree, commit.time))
+    shown_by_several = {sha: times for sha, times in shown_at.items() if len(times) > 1}
 
     added = lines_added(shown_by_several)
-    for sha, showing in shown_by_several.items():
+    for sha, times in shown_by_several.items():
         lines = added.get(sha, {})
-        writers = [tree for tree in showing if _wrote(tree, lines, work_trees.all_tops)]
-        for tree in showing if writers else ():
+        writers = [
+            tree
+            for tree, time in times.items()
+            if _wrote(tree, lines, time, work_trees.all_tops)
+        ]
+        for tree in times if writers else ():
             if tree in writers:
                 continue
             for session in tree.sessions:
                 session.made = [made for made in session.made if made.sha != sha]
 
 
-def _wrote(tree: Tree, added: Mapping[FileLine, int], tops: Collection[str]) -> bool:
-    """Return whether a tree wrote the lines that a commit adds, as far as a session has to."""
+def _wrote(
+    tree: Tree, added: Mapping[FileLine, int], until: int, tops: Collection[str]
+) -> bool:
+    """Return whether a tree wrote, up to a time, as much of a commit's lines as a session has to.
+
+    What it writes later says nothing about the commit.
+    """
     names = {name for name, _ in added}
     changes: list[LineChange] = []
     for session in tree.sessions:
         changes += changes_to(session, names)
     changes.sort(key=attrgetter("time"))
 
-    written = lines_left_by_file((change.file, change.hashes) for change in changes)
+    written = lines_left_by_file(
+        (change.file, change.hashes) for change in changes if change.time <= until
+    )
     return (least_share(added, [written], tops) or 0) >= SAME_PATCH
