@@ -39,13 +39,23 @@ _STILL_RUNS = re.compile(r"(Process|Script) running with (?:session|cell) ID (\S
 _QUOTED = r"""(?:"((?:[^"\\\n]|\\.)*+)"|'((?:[^'\\\n]|\\.)*+)'|`((?:[^`\\]|\\.)*+)`)"""
 _COMMAND = re.compile(rf"""\b(?:cmd|command)["']?\s*[:=]\s*{_QUOTED}""", re.DOTALL)
 _FOLDER = re.compile(rf"""\bworkdir["']?\s*[:=]\s*(?:{_QUOTED}|.)""", re.DOTALL)
+_TAKES_FOLDER = re.compile(r"""\bworkdir["']?\s*[:,}]""")
+_TAKES_VARIABLE = re.compile(r"""\b(?:cmd|command)["']?\s*:""")
+"""Matches a command that a variable names, in a program without the texts of its commands."""
+
 _REWRITES = re.compile(
     r"""\.(?:filter|match|matchAll|replace|replaceAll)\s*\(
         (?!/\\(?:x1b|u001b)\\\[\[[^]/|]*]\*m/g,\s*["'`]{2}\))
-    |\.join\s*\(\s*(?!["'`](?:\\n|[^\w"'`\\])*["'`])|\w["'`]\s*\+\s*["'`]\w""",
+    |\.join\s*\(\s*(?!["'`](?:\\n|[^\w"'`\\])*["'`])|\w["'`]\s*\+\s*["'`]\w
+    |(?<!\\n["'`/]\))\.(?:slice|substr|substring)\s*\(
+        (?!\s*(?:-|0\s*,\s*)\d{4,}\s*\)|[^()]*\)\s*\.join\b)""",
     re.VERBOSE,
 )
-"""Matches what changes more of an output than colors, picks lines, or puts a text together."""
+"""Matches what changes more of an output than colors, picks lines, or puts a text together.
+
+What cuts a text counts too, for a piece of a summary may read as another one. Lists of lines may be
+cut, and a text to its first or last 1,000 characters or more.
+"""
 
 _STATES_EXIT_CODE = re.compile(r"""\bexit_code["'\]]*\s*(?::|=(?!=))\s*-?\d""")
 _CONTINUES = re.compile(
@@ -147,11 +157,15 @@ class CodexCalls(EventReader):
     def _take_program(self, call: str | None, program: str) -> None:
         """Take a call of ``exec``, a program that may run commands and apply patches."""
         commands = _commands_in(program)
+        own_text = _COMMAND.sub("", program)
         script = "\n".join(commands)
         folder = self.folder
-        folders = _folders_in(program) if commands else set()
+        folders = _folders_in(own_text) if commands else set()
+        command_count = len(commands) + len(_TAKES_VARIABLE.findall(own_text))
+        if folders and len(_TAKES_FOLDER.findall(own_text)) < command_count:
+            folders.add(self.folder)  # where a command without a folder runs
         if len(folders) > 1 or "" in folders:
-            script = f'cd "$workdir"\n{script}'  # not known: a variable
+            script = f'cd "$workdir"\n{script}'  # not known: a variable, or several
         elif folders:
             (folder,) = folders
         patch = program if "\n*** " in program else program.replace("\\n", "\n")
@@ -159,7 +173,6 @@ class CodexCalls(EventReader):
         self.note_commands_of_call(opened, script, folder, patch)
         self._programs[call] = len(commands) == 1 and _prints_results(program)
         if opened.run:
-            own_text = _COMMAND.sub("", program)
             is_rewritten = _REWRITES.search(own_text) is not None
             opened.run = opened.run.shown_by(own_text, is_rewritten=is_rewritten)
         if _runs_commands(program):
@@ -302,9 +315,13 @@ def _commands_in(program: str) -> list[str]:
     return [_unescaped("".join(quoted)) for quoted in _COMMAND.findall(program)]
 
 
-def _folders_in(program: str) -> set[str]:
-    """Return the folders in which a program runs commands, "" for one that no plain text names."""
-    folders = {_unescaped("".join(quoted)) for quoted in _FOLDER.findall(program)}
+def _folders_in(own_text: str) -> set[str]:
+    """Return the folders that a program names for its commands, "" for one that is a variable.
+
+    Args:
+        own_text: the program without the texts of its commands, which may name other folders.
+    """
+    folders = {_unescaped("".join(quoted)) for quoted in _FOLDER.findall(own_text)}
     return {"" if "$" in folder else folder for folder in folders}
 
 

@@ -612,6 +612,19 @@ class TestProgram:
                 None,
                 id="some lines",
             ),
+            pytest.param("r.output.slice(-16)", PASSED_ALONE, None, id="a piece"),
+            pytest.param(
+                "r.output.trim().substring(10)", PASSED_ALONE, None, id="the rest"
+            ),
+            pytest.param(
+                "r.output.slice(-1000, -984)", PASSED_ALONE, None, id="between"
+            ),
+            pytest.param("r.output.slice(-4000)", PASSED_ALONE, True, id="much of it"),
+            pytest.param("r.output.slice(0, 4000)", PASSED_ALONE, True, id="its start"),
+            pytest.param(
+                "lines.slice(-9).join('\\n')", PASSED_ALONE, True, id="its lines"
+            ),
+            pytest.param("r.output.slice(-16)", "1 failed in 1s", False, id="no pass"),
             pytest.param("{...r, exit_code: 0}", json.dumps(DONE), None, id="a code"),
             pytest.param("r.output", json.dumps(DONE), None, id="JSON in the output"),
             pytest.param(
@@ -645,6 +658,49 @@ class TestProgram:
     ) -> None:
         asked = f"text(await tools.exec_command({{cmd: 'pytest', {folder}}}))"
         found = self.seen(tmp_path, self.program(1, asked, PASSED))
+        assert found["runs"] == runs
+
+    @pytest.mark.parametrize(
+        ("commands", "runs"),
+        [
+            pytest.param(
+                ["cmd: 'pytest'", "cmd: 'ls', workdir: '/work/other'"],
+                [None],
+                id="another command elsewhere",
+            ),
+            pytest.param(
+                ["cmd: 'pytest'", "cmd: variable, workdir: '/work/other'"],
+                [None],
+                id="a variable elsewhere",
+            ),
+            pytest.param(
+                ["cmd: 'pytest'", "cmd: 'ls', workdir: '/work/app'"],
+                [False],
+                id="another command in the folder of the session",
+            ),
+            pytest.param(
+                ["cmd: 'pytest', workdir", "cmd: 'ls', workdir"],
+                [],
+                id="both in one that is named once",
+            ),
+            pytest.param(
+                ["cmd: 'pytest', workdir", "cmd: 'ls'"], [None], id="one there"
+            ),
+            pytest.param(
+                ["cmd: 'docker run --workdir=/app x; pytest', workdir: '/work/app'"],
+                [False],
+                id="another folder in the command",
+            ),
+        ],
+    )
+    def test_of_several_commands_runs_tests_where_each_folder_is_known(
+        self, tmp_path: Path, commands: list[str], runs: list[bool | None]
+    ) -> None:
+        calls = [f"await tools.exec_command({{{command}}})" for command in commands]
+        asked = f"text([{', '.join(calls)}])"
+        if "workdir" in asked and "workdir:" not in asked:
+            asked = f"const workdir = '/work/other'; {asked}"
+        found = self.seen(tmp_path, self.program(1, asked, FAILED))
         assert found["runs"] == runs
 
     def test_prints_json_of_its_own(self, tmp_path: Path) -> None:
