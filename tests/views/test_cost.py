@@ -353,7 +353,7 @@ def test_without_a_log_explain_says_what_to_look_at(
 
     failed = da_score("explain", "HEAD", *places).out
     assert re.search(
-        r"^Look at .*jsonl:\d+: landed, and the last test run .* failed", failed, re.M
+        r"^Look at .*jsonl:\d+: landed, and its last test run failed", failed, re.M
     )
 
 
