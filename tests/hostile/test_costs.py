@@ -543,7 +543,10 @@ def _(here: Here) -> str:
 
 @reaches("scoring.evidence.harnesses.reading.MOST_SECONDS")
 def _(here: Here) -> str:
-    """Each command reads one more, and finds the others in the store."""
+    """Each command reads one more, and finds the others in the store.
+
+    What has a warning is not kept, and is read after what no command has read.
+    """
     here.patch.setattr(reading, "MOST_SECONDS", 0)
     here.patch.setattr(reading, "SLOWEST", 1 << 50)
     here.patch.setattr("scoring.file_stamps.SETTLED", -(10**18))
@@ -557,6 +560,14 @@ def _(here: Here) -> str:
         facts, _ = read(here.folder, cache_dir=here.folder / "cache", warn=said.append)
         assert facts[0].turns == turns
     assert [line.partition(" ")[0] for line in said] == ["2", "1"]
+
+    here.patch.setattr(lines, "LINE_LIMIT", 1_000)
+    bad = here.folder / "0.jsonl"
+    bad.write_bytes(b"x" * 2_000 + b"\n" + as_bytes([response(0, "m0", "m0")]))
+    (here.folder / "4.jsonl").write_bytes(as_bytes([response(4, "m4", "m4")]))
+    for turns in (4, 4, 5):
+        facts, _ = read(here.folder, cache_dir=here.folder / "cache")
+        assert facts[0].turns == turns
     return said[0]
 
 

@@ -5,7 +5,7 @@ import gc
 import os
 import signal
 import time
-from collections.abc import Generator, Iterator, Mapping, Sequence
+from collections.abc import Collection, Generator, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, TypeAlias
 
 from scoring.errors import GitError
@@ -39,7 +39,8 @@ WORTH_A_PROCESS = 16 << 20
 MOST_SECONDS = 60.0
 """Seconds of processor time that all transcripts may take, and one more for each MiB of them.
 
-Others are left for the next command, which finds in the store what this one has read.
+Others are left for the next command. It finds in the store what this one has read, and reads first
+what none has read yet: a transcript with a warning is read in each command.
 """
 
 _BYTES_OF_A_TASK = 1 << 20
@@ -144,6 +145,7 @@ class Pool:
         reading: what reads the transcripts.
         transcripts: each transcript with its size in bytes, by a number.
         processes: how many processes read; None: as many as the amount is worth.
+        at_end: the numbers of the transcripts that are read after all others.
 
     Attributes:
         left: the numbers of those that are not read, since the others took too long.
@@ -154,6 +156,7 @@ class Pool:
         reading: Reading,
         transcripts: _Sized,
         processes: int | None,
+        at_end: Collection[int] = (),
     ) -> None:
         self._reading = reading
         self._transcripts = transcripts
@@ -161,12 +164,14 @@ class Pool:
         self._workers: Executor | None = None
         self._tasks: list[Future[dict[int, FileRead]]] = []
         # The copies of a session are together, the shortest first.
-        groups: dict[str | int, list[int]] = {}
+        self._at_end = frozenset(at_end)
+        groups: dict[tuple[str | int, bool], list[int]] = {}
         for number in sorted(transcripts, key=lambda number: transcripts[number][1]):
-            groups.setdefault(transcripts[number][0].session or number, []).append(
-                number
-            )
-        self._groups = sorted(groups.values(), key=min)
+            name = transcripts[number][0].session or number
+            groups.setdefault((name, number in self._at_end), []).append(number)
+        self._groups = sorted(
+            groups.values(), key=lambda group: (group[0] in self._at_end, min(group))
+        )
 
         sizes = [
             sum(transcripts[number][1] for number in group) for group in self._groups
@@ -197,7 +202,8 @@ class Pool:
         tasks: list[list[int]] = []
         room = 0
         by_size = sorted(
-            zip(sizes, self._groups, strict=True), key=lambda sized: -sized[0]
+            zip(sizes, self._groups, strict=True),
+            key=lambda sized: (sized[1][0] in self._at_end, -sized[0]),
         )
         for size, group in by_size:
             room -= size

@@ -64,6 +64,9 @@ NOTHING_USABLE = "no line that could be used"
 NOT_READ = "of a harness that is not read"
 """Why nothing of a transcript counts that no reader understands."""
 
+_HAD_WARNING = b""
+"""What the store keeps of a transcript with a warning."""
+
 SECONDS_TO_READ = 10.0
 """Seconds of processor time that reading may take before a line says so."""
 
@@ -78,12 +81,14 @@ class _Source:
         stamp: what changes when the transcript does; None where that cannot be trusted, so that
             nothing is kept.
         events: its events; None before they are read, or where they cannot be read.
+        had_warning: whether an earlier command has read it, with a warning.
     """
 
     transcript: TranscriptFile
     size: int
     stamp: bytes | None
     events: EventsByHarness | None = None
+    had_warning: bool = False
 
     def keep(self, events: EventsByHarness) -> None:
         """Keep the events until all transcripts are read, in a form that takes less memory.
@@ -194,7 +199,8 @@ class Scan(ABC):
             if source.events is None
         }
         reading = Reading(self._all_harnesses, self._tools)
-        self._pool = Pool(reading, unread, self._processes)
+        read_before = [number for number in unread if self._sources[number].had_warning]
+        self._pool = Pool(reading, unread, self._processes, read_before)
         return self
 
     def close(self) -> None:
@@ -267,17 +273,17 @@ class Scan(ABC):
                     warn = partial(self._warn_of, source.transcript)
                 for warning in read.warnings:
                     warn(warning)
-                if read.events is None:
-                    continue
-
-                # What was warned of is read again, to be warned of again.
-                if store.keeps and source.stamp is not None and not read.warnings:
-                    encoded = read.encoded or encode_events(read.events)
-                    value = mixed(encoded, store.secret, source.stamp)
+                if store.keeps and source.stamp is not None:
+                    # What was warned of is read again, to be warned of again.
+                    value = _HAD_WARNING
+                    if read.events is not None and not read.warnings:
+                        encoded = read.encoded or encode_events(read.events)
+                        value = mixed(encoded, store.secret, source.stamp)
                     store.put(
                         "transcript", self._key(source.transcript), source.stamp, value
                     )
-                source.keep(read.events)
+                if read.events is not None:
+                    source.keep(read.events)
 
         if self._pool.left:
             for number in self._pool.left:
@@ -286,7 +292,7 @@ class Scan(ABC):
                 self.not_read.append(NotRead(why, transcript))
             self._warn(
                 f"{len(self._pool.left):,} transcripts are not read, since the others took too"
-                " long; the next command reads on where something can be cached"
+                " long; the next command begins with what none has read, where it can be cached"
             )
         seconds = sum(seconds_of.values())
         if seconds > SECONDS_TO_READ:
@@ -319,7 +325,8 @@ class Scan(ABC):
                 self._add_companions(source)
 
         value = store.get("transcript", self._key(transcript), source.stamp)
-        if value is not None and source.stamp is not None:
+        source.had_warning = value == _HAD_WARNING
+        if value and source.stamp is not None:
             with contextlib.suppress(ValueError):  # as if nothing were kept
                 source.keep(decode_events(mixed(value, store.secret, source.stamp)))
         self._sources.append(source)

@@ -29,7 +29,9 @@ from scoring.evidence.commands.testruns import TestTools as Tools
 from scoring.evidence.harnesses import lines
 from scoring.evidence.harnesses.lines import Copies, Lines, read_parts
 from scoring.evidence.harnesses.readers import HARNESSES
+from scoring.evidence.harnesses.reading import Pool, Reading
 from scoring.evidence.transcripts.transcript_events import EventsByHarness
+from scoring.evidence.transcripts.transcript_files import FileRead, TranscriptFile
 
 PROGRAM = """
 import os, sys, time
@@ -66,6 +68,23 @@ def test_workers_end_with_it(tmp_path: Path, end: str) -> None:
     workers = [int(path.name) for path in tmp_path.iterdir()]
     assert len(workers) == 2
     assert becomes(lambda: not any(map(is_running, workers)))
+
+
+class Nothing(Reading):
+    def read(self, transcript: TranscriptFile) -> FileRead:
+        return FileRead(None, [transcript.name])
+
+
+@pytest.mark.parametrize("processes", [1, 2])
+def test_what_is_to_be_read_at_the_end_is(processes: int) -> None:
+    session = TranscriptFile("copy", True, session="s")
+    transcripts = {
+        0: (TranscriptFile("largest", True), 4 << 20),
+        1: (session, 2 << 20),
+        2: (session, 3 << 20),
+    }
+    pool = Pool(Nothing(()), transcripts, processes, at_end=[0, 1])
+    assert [number for number, _ in pool.results()] == [2, 0, 1]
 
 
 def alone(text: bytes) -> EventsByHarness:
