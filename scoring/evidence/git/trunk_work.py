@@ -334,12 +334,21 @@ class WorkOnTrunk:
     def _back_in(self, taker: Candidate) -> str | None:
         """Return the first commit that does again what a taker undid, or None without one.
 
-        It has to come after the taker, within a horizon from the time of the taker.
+        It has to come after the taker, within a horizon from the time of the taker. A merge counts
+        by what it changes on the mainline: it may bring a side that kept what the taker undid.
         """
         trunk = self.trunk
+        graph = self._graph
         end = trunk.time(taker.commit) + trunk.horizon
-        later = self._graph.since(taker.commit, 0)
-        later = [pair for pair in later if trunk.time(pair.commit) <= end]
+        later = []
+        for commit in reversed(graph.trunk[: graph.trunk_index(taker.commit)]):
+            if trunk.time(commit) > end:
+                continue
+            is_on_mainline = commit in graph.mainline_index
+            if not graph.is_merge(commit) or (
+                is_on_mainline and graph.contains(commit, taker.commit)
+            ):
+                later.append(graph.pair(commit))
         for (commit, _), patch in zip(later, self._history.patches(later), strict=True):
             if patch is None:
                 continue

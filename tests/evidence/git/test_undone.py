@@ -120,6 +120,40 @@ def came_back_for_more_than_half(folder: Path) -> Scene:
     )
 
 
+def kept_by_a_branch(folder: Path, *, keeps: bool) -> Scene:
+    """A branch with the work merges the trunk without it, and the trunk merges the branch."""
+    repo, work = with_work(folder)
+    repo.branch("side")
+    repo.commit({"beta.py": functions("beta")}, "feat: beta")
+    repo.checkout("master")
+    by = takes_back(repo, f"Not yet\n\nThis reverts commit {work}.")
+    repo.checkout("side")
+    restored = {"alpha.py": functions("alpha"), "a.py": "x = 2\ny = 2\n"}
+    repo.merge("master", files=restored if keeps else None)
+    repo.checkout("master")
+    return Scene(repo, work, by, repo.merge("side"))
+
+
+def came_back_with_a_branch_that_kept_it(folder: Path) -> Scene:
+    return kept_by_a_branch(folder, keeps=True)
+
+
+def gone_after_a_branch_that_did_not_keep_it(folder: Path) -> Scene:
+    return kept_by_a_branch(folder, keeps=False)
+
+
+def gone_in_a_branch_that_is_merged_after_another_with_the_work(folder: Path) -> Scene:
+    repo = start(folder)
+    repo.branch("one")
+    work = repo.commit({"alpha.py": functions("alpha")}, "feat: alpha")
+    repo.branch("two")
+    by = repo.commit({"alpha.py": None}, f"Revert alpha\n\nThis reverts commit {work}.")
+    for branch in ("one", "two"):
+        repo.checkout("master")
+        repo.merge(branch)
+    return Scene(repo, work, by)
+
+
 def undone_and_done_again(times: int) -> Callable[[Path], Scene]:
     """Return a history in which work is undone and done again in turn, without a word."""
 
@@ -580,6 +614,8 @@ REVERTED = {
     "title-of-an-agents-commit": title_of_an_agents_commit,
     "ninety-five-percent": partly(19),
     "nine-tenths-dropped": partly(18, "Drops #71."),
+    "not-kept-by-a-branch": gone_after_a_branch_that_did_not_keep_it,
+    "merged-after-the-work": gone_in_a_branch_that_is_merged_after_another_with_the_work,
 }
 TAKEN_BACK = {
     "stale-squash-of-one": stale_squash_of_one,
@@ -627,6 +663,7 @@ CAME_BACK = {
     "by-content-alone": came_back_by_content_alone,
     "in-another-file": came_back_in_another_file,
     "for-more-than-half": came_back_for_more_than_half,
+    "with-a-branch-that-kept-it": came_back_with_a_branch_that_kept_it,
     "twice": undone_and_done_again(4),
 }
 
