@@ -36,14 +36,14 @@ def leave_commits_to_writers(
     added = lines_added(shown_by_several)
     for sha, times in shown_by_several.items():
         lines = added.get(sha, {})
-        writers = [
+        writers = {
             tree
             for tree, time in times.items()
             if _wrote(tree, lines, time, work_trees.all_tops)
-        ]
-        for tree in times if writers else ():
-            if tree in writers:
-                continue
+        }
+        if not writers:
+            continue
+        for tree in times.keys() - writers:
             for session in tree.sessions:
                 session.made = [made for made in session.made if made.sha != sha]
 
