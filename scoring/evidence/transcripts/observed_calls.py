@@ -42,9 +42,8 @@ class ObservedRuns:
         self._tools = tools
         self._paths = paths
         self._is_stashed = False  # whether an earlier call left the work in a stash
-        self._stash_call: OpenCall | None = (
-            None  # the last one that stashes work, till it is taken out
-        )
+        # the last call that stashes work, until another one takes it out
+        self._stash_call: OpenCall | None = None
         self._work_trees: list[str] = []  # the folders of those that the session adds
 
     def note_edit(self) -> None:
