@@ -220,6 +220,15 @@ def cut(text: str, width: int) -> str:
     return text[: width - 3] + "..."
 
 
+def without_middle(text: str, width: int) -> str:
+    """Return at most ``width`` characters of a text: of a longer one its beginning and its end."""
+    if len(text) <= width:
+        return text
+    mark = " ... "
+    half = (width - len(mark)) // 2
+    return text[:half] + mark + text[-half:]
+
+
 def shortened(text: str | None, width: int = 200) -> str:
     """Return a name, or a longer text, as it is shown: UTF-8, cut, and "" for None."""
     return cut(as_utf8(text or ""), width)

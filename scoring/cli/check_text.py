@@ -3,10 +3,10 @@
 from collections.abc import Iterator
 from datetime import date
 
-from scoring.text import printable, some_spans, spans
+from scoring.text import printable, some_spans, spans, without_middle
 from scoring.views.gates import THE_WORK, Verdict
 
-from .output import without_numbers
+from .output import MOST_OF_A_MESSAGE, kind_of
 
 _MOST_NUMBERS = 100  # characters of the numbers in a note
 
@@ -20,7 +20,7 @@ def verdict_text(
         subject = failure.whole
         if failure.iteration is not None:
             subject = f"iteration {failure.iteration}"
-        lines.append(f"FAIL  {subject}: {failure.gate}: {printable(failure.reason)}")
+        lines.append(f"FAIL  {subject}: {failure.gate}: {_message(failure.reason)}")
     lines += _note_lines(verdict)
 
     result = "passed" if verdict.passed else "failed"
@@ -67,13 +67,13 @@ def _totals(verdict: Verdict) -> Iterator[str]:
 def _note_lines(verdict: Verdict) -> Iterator[str]:
     """Yield a line for each kind of note on iterations, then a line for each note on the log.
 
-    Notes that differ in numbers alone are of one kind. Those on iterations are about scores, and
-    left out where no gate looks at entries.
+    Notes that differ in numbers and paths alone are of one kind. Those on iterations are about
+    scores, and left out where no gate looks at entries.
     """
     notes_by_kind: dict[str, list[tuple[int, str]]] = {}
     for checked in verdict.iterations if verdict.on_entries else ():
         for note in checked.notes:
-            kind = without_numbers(note)
+            kind = kind_of(note)
             notes_by_kind.setdefault(kind, []).append((checked.iteration, note))
 
     for notes in notes_by_kind.values():
@@ -84,10 +84,14 @@ def _note_lines(verdict: Verdict) -> Iterator[str]:
         which = spans(iterations)
         if len(which) > _MOST_NUMBERS:
             which = some_spans(iterations)
-        line = f"note  {noun} {which}: {printable(notes[0][1])}"
+        line = f"note  {noun} {which}: {_message(notes[0][1])}"
         if len(texts) > 1:
             line += f" (and {len(texts) - 1} more like it; --json has each)"
         yield line
 
     for note in verdict.notes:
-        yield f"note  {printable(note)}"
+        yield f"note  {_message(note)}"
+
+
+def _message(text: str) -> str:
+    return without_middle(printable(text), MOST_OF_A_MESSAGE)

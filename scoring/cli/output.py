@@ -14,7 +14,14 @@ from typing import IO, TYPE_CHECKING, Any, TextIO
 import msgspec
 
 from scoring.errors import TakesLong, WriteError
-from scoring.text import as_utf8, iterations_named, json_escaped, show_hidden, visible
+from scoring.text import (
+    as_utf8,
+    iterations_named,
+    json_escaped,
+    show_hidden,
+    visible,
+    without_middle,
+)
 
 if TYPE_CHECKING:
     from scoring.log.settings import Settings
@@ -27,6 +34,9 @@ _PIECE = 1 << 20
 """How many bytes of a long output are copied at a time."""
 
 _DELETE = b"\x7f"
+
+MOST_OF_A_MESSAGE = 2_000
+"""How many characters of a warning, an error or a note are printed, as names may be long."""
 
 
 def write(text: str, bound_to_reference: bool = False) -> None:
@@ -275,7 +285,7 @@ class Warnings:
         if self.quiet:
             return
         if self.holds and not self.verbose:
-            self._waiting.setdefault(without_numbers(text), []).append(text)
+            self._waiting.setdefault(kind_of(text), []).append(text)
         else:
             _print_message("warning", text)
 
@@ -297,13 +307,16 @@ class Warnings:
 
 WARNINGS = Warnings()
 warn = WARNINGS.take
-_NUMBER = re.compile(r"[0-9]+")
+_PATH_OR_NUMBER = re.compile(r"(?:(?<=\s)|^)[\w.-]*/[^\s:]*|[0-9]+")
 _WARNING_ABOUT_ITERATION = re.compile(r"iteration ([0-9]{1,9}): (.*)", re.DOTALL)
 
 
-def without_numbers(text: str) -> str:
-    """Return a text with each number as "#", which is the same for texts of one kind."""
-    return _NUMBER.sub("#", text)
+def kind_of(text: str) -> str:
+    """Return a message without its numbers and paths, which is the same for messages of one kind.
+
+    A path is a word with a slash.
+    """
+    return _PATH_OR_NUMBER.sub("#", text)
 
 
 def _as_one_warning(texts: Sequence[str]) -> str:
@@ -335,11 +348,8 @@ def _print_message(kind: str, text: str) -> None:
     if sys.stderr is None:
         return
 
-    line = (
-        visible(" ".join(text.splitlines()))
-        .encode("utf-8", "backslashreplace")
-        .decode()
-    )
+    line = visible(without_middle(" ".join(text.splitlines()), MOST_OF_A_MESSAGE))
+    line = line.encode("utf-8", "backslashreplace").decode()
     message = f"da-score: {kind}: {line}\n"
     with contextlib.suppress(OSError, ValueError):  # the reader may be gone
         if sys.stderr.isatty():

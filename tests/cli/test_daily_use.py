@@ -209,18 +209,55 @@ class TestWarnings:
         said = da_score("run", "--rubric", "2.1.0", *options).err.splitlines()
         assert len(said) == lines
 
-    def test_that_differ_in_numbers_are_one_line(
+    @pytest.mark.parametrize(
+        ("first", "second"),
+        [
+            pytest.param("file 1 is broken", "file 2 is broken", id="numbers"),
+            pytest.param("in /a/b.db: locked", "in /c/d.db: locked", id="paths"),
+            pytest.param("./a: locked", "x/y/z: locked", id="relative paths"),
+        ],
+    )
+    def test_that_differ_in_numbers_or_paths_are_one_line(
+        self, capsys: pytest.CaptureFixture[str], first: str, second: str
+    ) -> None:
+        assert self.said(capsys, first, second) == [
+            f"da-score: warning: {first} (and 1 more like it; -v says each)"
+        ]
+
+    @pytest.mark.parametrize(
+        ("first", "second"),
+        [
+            pytest.param("in a/b: locked", "in a/b: too large", id="in reasons"),
+            pytest.param("in ab: locked", "in cd: locked", id="in words"),
+        ],
+    )
+    def test_that_differ_otherwise_are_two_lines(
+        self, capsys: pytest.CaptureFixture[str], first: str, second: str
+    ) -> None:
+        assert len(self.said(capsys, first, second)) == 2
+
+    def test_with_a_long_name_have_their_beginning_and_end(
         self, capsys: pytest.CaptureFixture[str]
     ) -> None:
+        (line,) = self.said(capsys, f"branch {'n' * 60_000} is gone")
+        assert line.startswith("da-score: warning: branch nnn")
+        assert line.endswith("nnn is gone")
+        assert len(line) < 2_100
+
+    def test_of_usual_length_are_whole(
+        self, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        text = f"branch {'n' * 1_900} is gone"
+        assert self.said(capsys, text) == [f"da-score: warning: {text}"]
+
+    def said(self, capsys: pytest.CaptureFixture[str], *texts: str) -> list[str]:
+        """Return the lines that a command prints that takes these warnings."""
         warnings = Warnings()
         warnings.holds = True
-        warnings.take("file 1 is broken")
-        warnings.take("file 2 is broken")
+        for text in texts:
+            warnings.take(text)
         warnings.say()
-        said = (
-            "da-score: warning: file 1 is broken (and 1 more like it; -v says each)\n"
-        )
-        assert capsys.readouterr().err == said
+        return capsys.readouterr().err.splitlines()
 
 
 class TestChoice:
