@@ -57,7 +57,7 @@ ReasonKind: TypeAlias = Literal[
 
 _WORST_FIRST: tuple[ReasonKind, ...] = get_args(ReasonKind)
 
-LISTED_KINDS: Mapping[str, str] = {
+TROUBLE_KINDS: dict[str, str] = {
     "taken_back": "taken back",
     "reverted": "reverted",
     "tests_failed": "with failing tests at the end",
@@ -65,7 +65,15 @@ LISTED_KINDS: Mapping[str, str] = {
     "lost": "lost",
     "corrected": f"corrected {LEAST_CORRECTIONS} times or more",
 }
-"""For the kinds of trouble that ``work --list`` takes, what people read."""
+"""What people read for each kind of trouble that units may have."""
+
+LISTED_KINDS: dict[str, str] = TROUBLE_KINDS | {
+    "open": "open",
+    "unclear": "unclear",
+    "landed": "landed",
+    "talk": "of talk",
+}
+"""The same for every kind of units that ``work --list`` takes."""
 
 
 class Reason(NamedTuple):

@@ -10,6 +10,7 @@ from .amounts import cost_text
 from .landing_text import STATE_WORDS
 from .look_at import (
     LISTED_KINDS,
+    TROUBLE_KINDS,
     is_commit,
     look_at,
     passed_over,
@@ -93,7 +94,7 @@ def not_shown(rows: WorkRows, worst: Collection[PlainData]) -> Iterator[str]:
         worst: the units that are shown, as of :func:`look_at`.
     """
     shown = Counter(unit["reason"] for unit in worst)
-    for kind, what in LISTED_KINDS.items():
+    for kind, what in TROUBLE_KINDS.items():
         count = len(units_of_kind(rows, kind))
         if count > shown[kind]:
             yield f"{counted(count, 'unit')} {what}: da-score work --list {kind}"

@@ -43,6 +43,8 @@ WORDS = {
 }
 """What people read for a state that has another name in data."""
 
+STATES = ("landed", "reverted", "taken_back", "open", "lost", "unclear", "talk")
+
 RUBRIC = ("--rubric", "3.1.0")
 
 
@@ -118,6 +120,10 @@ def _differing_summaries(
         yield "run and work differ in their groups"
     if not run["work"]["summary"] == report["work"] == work["summary"]:
         yield "run, report and work differ in their sums"
+    for state in STATES:
+        listed = _data(da_score, "work", "--list", state, "--json", *places)
+        if len(listed["units"]) != work["summary"][state]:
+            yield f"the list of {state} units differs from their number"
     if not run["look_at"] == report["look_at"] == work["look_at"]:
         yield "run, report and work differ in what to look at"
 
