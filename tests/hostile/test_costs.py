@@ -679,6 +679,25 @@ def _(here: Here) -> str:
     return refusal(ask)
 
 
+@reaches("scoring.evidence.harnesses.sqlite_store.LOCK_TIMEOUT")
+def _(here: Here) -> str:
+    warnings: list[str] = []
+    with contextlib.ExitStack() as writers:
+        for number in range(10):
+            path = here.folder / str(number) / "opencode.db"
+            path.parent.mkdir()
+            database = writers.enter_context(contextlib.closing(sqlite3.connect(path)))
+            database.execute("CREATE TABLE session (id)")
+            database.execute("BEGIN EXCLUSIVE")
+
+        start = time.monotonic()
+        read(here.folder, warn=warnings.append)
+        seconds = time.monotonic() - start
+    assert len(warnings) == 10
+    assert seconds < MOST_SECONDS
+    return warnings[-1]
+
+
 @reaches("scoring.evidence.harnesses.sqlite_store._FREE_STEPS")
 def _(here: Here) -> str:
     with contextlib.closing(sqlite3.connect(here.folder / "a.db")) as database:

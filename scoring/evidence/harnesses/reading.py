@@ -1,6 +1,7 @@
 """Reads transcripts, in this process or in several where there is enough to read."""
 
 import contextlib
+import errno
 import gc
 import os
 import signal
@@ -25,6 +26,7 @@ from scoring.worker_processes import end_with_parent
 from .discovery import writers
 from .harness import Harness
 from .lines import SLOWEST, Copies, Lines, read_parts, read_store, read_whole
+from .sqlite_store import LOCK_TIMEOUT, lock_timeout
 
 if TYPE_CHECKING:
     from concurrent.futures import Future
@@ -66,6 +68,7 @@ class Reading:
         self._copies: Copies | None = None
         self._open = contextlib.ExitStack()
         self._objects: dict[GitRepository, ReadObject] = {}
+        self._lock_timeout = LOCK_TIMEOUT
 
     def read(self, transcript: TranscriptFile) -> FileRead:
         """Read a transcript. Of a longer copy of the one before it, only the rest is read.
@@ -76,10 +79,13 @@ class Reading:
         warnings: list[str] = []
         events = None
         start = time.thread_time()
+        lock_timeout.set(self._lock_timeout)
         try:
             with _without_collection():
                 events = self._events_of(transcript, warnings)
         except (OSError, GitError) as e:
+            if isinstance(e, OSError) and e.errno == errno.EBUSY:
+                self._lock_timeout = 0.0
             why = reason(e) if isinstance(e, OSError) else str(e)
             warnings.append(f"transcript {transcript.path}: {why}; skipped")
         return FileRead(events, warnings, seconds=time.thread_time() - start)

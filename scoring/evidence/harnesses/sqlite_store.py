@@ -6,6 +6,7 @@ import math
 import os
 import sqlite3
 from collections.abc import Callable, Collection, Iterable, Iterator
+from contextvars import ContextVar
 from pathlib import Path
 from typing import TypeAlias
 
@@ -15,8 +16,11 @@ from scoring.temporary import temporary_directory
 Ask: TypeAlias = Callable[..., sqlite3.Cursor]
 """Asks a database: takes a statement and its values. ``dict`` makes a dictionary of a row."""
 
-_LOCK_TIMEOUT = 2.0
-"""How many seconds to wait for a database that is locked."""
+LOCK_TIMEOUT = 2.0
+"""How many seconds to wait for databases that are locked: for the first one that stays so."""
+
+lock_timeout: ContextVar[float] = ContextVar("lock_timeout", default=LOCK_TIMEOUT)
+"""How many seconds to wait for the next one."""
 
 _FREE_STEPS = 50_000_000
 """How many steps SQLite may take for all questions to one database: about a second's."""
@@ -85,7 +89,8 @@ def opened_database(
     Raises:
         OSError: the database cannot be read, one of its files is not a plain one, or a question
             in the ``with`` block fails, or all take too many steps, as a search without an index
-            for each of many sessions does, or give too many bytes.
+            for each of many sessions does, or give too many bytes. Its number is EBUSY where the
+            database is locked for longer than :data:`lock_timeout`.
     """
     size = _size_of_plain_files(path, follow_links)
     try:
@@ -106,7 +111,9 @@ def opened_database(
             yield database.execute, tables
     # names in a damaged file may be of any bytes
     except (sqlite3.Error, UnicodeError) as e:
-        raise OSError(errno.EBADMSG, f"no database that can be read ({e})") from None
+        code = getattr(e, "sqlite_errorcode", 0) & 0xFF  # the rest says more of it
+        number = errno.EBUSY if code == sqlite3.SQLITE_BUSY else errno.EBADMSG
+        raise OSError(number, f"no database that can be read ({e})") from None
 
 
 def in_order(rows: Iterable[sqlite3.Row]) -> list[sqlite3.Row]:
@@ -172,7 +179,7 @@ def _connection(path: Path, stack: contextlib.ExitStack) -> sqlite3.Connection:
         path = folder / path.name
 
     uri = f"{path.absolute().as_uri()}?mode=ro&{options}"
-    return sqlite3.connect(uri, _LOCK_TIMEOUT, uri=True, isolation_level=None)
+    return sqlite3.connect(uri, lock_timeout.get(), uri=True, isolation_level=None)
 
 
 def _copy(source: Path, target: Path) -> None:

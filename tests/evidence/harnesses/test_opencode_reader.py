@@ -4,7 +4,7 @@ import contextlib
 import json
 import shutil
 import sqlite3
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -26,6 +26,7 @@ from scoring.evidence.transcripts.edits import lines_added
 from scoring.evidence.transcripts.events import Compaction, LinesWritten
 from scoring.evidence.transcripts.facts import TranscriptPlaces
 from scoring.evidence.transcripts.transcript_events import TranscriptEvents
+from scoring.evidence.transcripts.transcript_files import TranscriptFile
 
 DATA = Path(".local/share/opencode")
 TOOLS = {
@@ -462,6 +463,15 @@ class TestPrompt:
         assert len(events.of(Compaction)) == 1
 
 
+@contextlib.contextmanager
+def locked(path: Path) -> Iterator[None]:
+    """Have another program write to a database in the block."""
+    with contextlib.closing(sqlite3.connect(path, isolation_level=None)) as writer:
+        writer.execute("PRAGMA journal_mode = delete")
+        writer.execute("BEGIN EXCLUSIVE")
+        yield
+
+
 class TestDatabase:
     @pytest.mark.parametrize(
         "copied", [False, True], ids=["in-use", "copied-without-its-index"]
@@ -498,18 +508,54 @@ class TestDatabase:
     def test_that_is_locked_costs_one_message(
         self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        monkeypatch.setattr(
-            "scoring.evidence.harnesses.sqlite_store._LOCK_TIMEOUT", 0.0
-        )
+        monkeypatch.setattr("scoring.evidence.harnesses.reading.LOCK_TIMEOUT", 0.0)
         path = tmp_path / DATA / "opencode.db"
         database(path, document(*MESSAGES))
-        with contextlib.closing(sqlite3.connect(path, isolation_level=None)) as found:
-            found.execute("PRAGMA journal_mode = delete")
-            found.execute("BEGIN EXCLUSIVE")
+        with locked(path):
             (warning,) = warned(path)
         assert warning.startswith(f"transcript {path}: ")
         assert "locked" in warning
         assert seen(events_of(path, "opencode")) == FOUND
+
+    @pytest.mark.parametrize(
+        ("is_first_locked", "waits"),
+        [
+            pytest.param(True, [0.01, 0.0], id="not after one that stays locked"),
+            pytest.param(False, [0.01, 0.01], id="after one that is read"),
+        ],
+    )
+    def test_is_waited_for(
+        self,
+        tmp_path: Path,
+        monkeypatch: pytest.MonkeyPatch,
+        is_first_locked: bool,
+        waits: list[float],
+    ) -> None:
+        monkeypatch.setattr("scoring.evidence.harnesses.reading.LOCK_TIMEOUT", 0.01)
+        first, second = (tmp_path / name / "opencode.db" for name in "ab")
+        database(first, document(*MESSAGES))
+        database(second, document(*MESSAGES))
+
+        asked: list[float] = []
+        connect = sqlite3.connect
+        with locked(first) if is_first_locked else contextlib.nullcontext():
+            monkeypatch.setattr(
+                sqlite3,
+                "connect",
+                lambda name, wait, **options: (
+                    asked.append(wait) or connect(name, wait, **options)
+                ),
+            )
+            reading = Reading(HARNESSES)
+            texts = [
+                text
+                for path in (first, second)
+                for text in reading.read(
+                    TranscriptFile(str(path), True, "store")
+                ).warnings
+            ]
+        assert asked == waits
+        assert len(texts) == is_first_locked
 
     @pytest.mark.parametrize(
         "cut", [0, 50, 5000], ids=["empty", "in-its-head", "in-its-pages"]
