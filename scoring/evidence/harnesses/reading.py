@@ -204,19 +204,20 @@ class Pool:
             _begin_worker,
             (self._reading, self._transcripts, os.getpid()),
         )
-        # The largest come first, and small ones together.
+
+        # The largest come first, but those that are read at the end last. Small ones share a task.
+        def rank(sized: tuple[int, list[int]]) -> tuple[bool, int]:
+            size, group = sized
+            return group[0] in self._at_end, -size
+
         tasks: list[list[int]] = []
-        room = 0
-        by_size = sorted(
-            zip(sizes, self._groups, strict=True),
-            key=lambda sized: (sized[1][0] in self._at_end, -sized[0]),
-        )
-        for size, group in by_size:
-            room -= size
-            if room < 0:
+        bytes_left = 0  # in the last task
+        for size, group in sorted(zip(sizes, self._groups, strict=True), key=rank):
+            if not tasks or size > bytes_left:
                 tasks.append([])
-                room = _BYTES_OF_A_TASK - size
+                bytes_left = _BYTES_OF_A_TASK
             tasks[-1] += group
+            bytes_left -= size
 
         # Where a worker was killed already, the rest is read in this process.
         with contextlib.suppress(BrokenExecutor):

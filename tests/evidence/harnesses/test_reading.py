@@ -87,6 +87,16 @@ def test_what_is_to_be_read_at_the_end_is(processes: int) -> None:
     assert [number for number, _ in pool.results()] == [2, 0, 1]
 
 
+@pytest.mark.parametrize("size", [0, 1], ids=["empty", "not empty"])
+def test_a_small_transcript_is_read_before_those_at_the_end(size: int) -> None:
+    transcripts = {
+        0: (TranscriptFile("small", True), size),
+        1: (TranscriptFile("at the end", True), 4 << 20),
+    }
+    pool = Pool(Nothing(()), transcripts, processes=2, at_end=[1])
+    assert [number for number, _ in pool.results()] == [0, 1]
+
+
 def alone(text: bytes) -> EventsByHarness:
     return read_parts([iter([text])], Lines(HARNESSES, Tools()))
 
