@@ -12,7 +12,7 @@ import posixpath
 import re
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from rubric import Rubric
 from scoring.errors import DaScoreError, InputError
@@ -205,9 +205,9 @@ def _name_of(place: Path | str) -> str:
 
 
 def _stamps_at(url: str, storage: Storage) -> dict[str, str]:
-    """Return a digest for each archive and folder at a URL or glob, by its own URL, sorted.
+    """Return, by URL in sorted order, a digest of each archive and folder that a URL or glob names.
 
-    Folders without files are left out.
+    Other files, and folders without files, are left out.
 
     Raises:
         InputError: no archive or folder is there, or the place cannot be listed.
@@ -223,17 +223,11 @@ def _stamps_at(url: str, storage: Storage) -> dict[str, str]:
             places = {path: system.info(path)}
 
         for place, info in sorted(places.items()):
-            place_url = f"{protocol}://{place}"
-            if info["type"] == "directory":
-                files = sorted(system.find(place, detail=True).items())
-                if files:
-                    stamps[place_url] = digest_of_all(
-                        (name, _stamp_of(file)) for name, file in files
-                    )
-            elif place.endswith(ARCHIVE_ENDINGS):
-                stamps[place_url] = _stamp_of(info)
+            stamp = _stamp_at(system, place, info)
+            if stamp:
+                stamps[f"{protocol}://{place}"] = stamp
     except FileNotFoundError:
-        stamps.clear()
+        pass  # the error below says that nothing is there
     except Exception as e:
         raise InputError(f"{url}: cannot be listed: {one_line(e)}") from e
 
@@ -243,6 +237,23 @@ def _stamps_at(url: str, storage: Storage) -> dict[str, str]:
             " or a folder with a repository"
         )
     return stamps
+
+
+def _stamp_at(system: Any, place: str, info: PlainData) -> str:
+    """Return a digest of an archive or a folder.
+
+    It is "" for another file, for a folder without files, and for one that was removed meanwhile.
+    """
+    if info["type"] != "directory":
+        return _stamp_of(info) if place.endswith(ARCHIVE_ENDINGS) else ""
+
+    try:
+        files = sorted(system.find(place, detail=True).items())
+    except FileNotFoundError:
+        return ""
+    if not files:
+        return ""
+    return digest_of_all((name, _stamp_of(file)) for name, file in files)
 
 
 def _stamp_of(info: PlainData) -> str:

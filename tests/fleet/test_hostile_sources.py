@@ -143,6 +143,32 @@ def test_a_glob_passes_over_what_is_no_repository(tmp_path: Path) -> None:
     assert len(score_here(path)) == 1
 
 
+@pytest.mark.parametrize(
+    ("removed", "left"),
+    [(["a"], ["b"]), ([], ["a", "b"])],
+    ids=["a folder is removed while it is listed", "both stay"],
+)
+def test_a_folder_that_is_removed_hides_no_other(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, removed: list[str], left: list[str]
+) -> None:
+    from fsspec.implementations.local import LocalFileSystem
+
+    find = LocalFileSystem.find
+
+    def find_unless_removed(self: Any, place: str, **options: bool) -> Any:
+        if Path(place).name in removed:
+            raise FileNotFoundError(place)
+        return find(self, place, **options)
+
+    monkeypatch.setattr(LocalFileSystem, "find", find_unless_removed)
+    for name in ("a", "b"):
+        (tmp_path / "repos" / name).mkdir(parents=True)
+        (tmp_path / "repos" / name / "file").touch()
+    url = f"file://{tmp_path}/repos/*"
+    path = write_fleet(tmp_path, f'results = "r"\n[[source]]\nurl = "{url}"\n')
+    assert [place.short for place in repositories(read_fleet(path))] == left
+
+
 def reason(tmp_path: Path, archive: Path, extra: str = "") -> str:
     """Return why an archive cannot be scored; nothing may be left or written elsewhere."""
     scratch = tmp_path / "scratch"

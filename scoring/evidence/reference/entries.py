@@ -27,4 +27,5 @@ def reference_corrections(
         retries += verifier.retries
 
     review = counts_in_review(repo_root, record.review.decision_artifact) or {}
-    return Corrections(wrap64(retries), sum(review.values()), reported=True)
+    corrections = sum(review.values())
+    return Corrections(wrap64(retries), wrap64(corrections), reported=True)
