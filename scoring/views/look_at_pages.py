@@ -75,10 +75,11 @@ def _list_row(row: WorkRow) -> Cells:
         where = short(unit.commit)
     elif unit.first_line:
         where = place_of(unit.first_line, row)
+    without_subject = "talk" if unit.kind == "talk" else "work without a commit"
     return (
         cost_text(row.cost),
         str(day_of(unit.ended) or "-"),
-        subject_cell(unit.subject or "work without a commit"),
+        subject_cell(unit.subject or without_subject),
         printable(where),
     )
 

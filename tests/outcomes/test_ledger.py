@@ -401,7 +401,7 @@ def test_lines_that_were_written_on_windows_are_followed(
     },
 )
 def test_a_session_that_wrote_little_here_is_talk(
-    history: History, work: Work, path: str, lines: int
+    history: History, work: Work, da_score: Any, path: str, lines: int
 ) -> None:
     session = history.session("s1")
     if path:
@@ -414,6 +414,12 @@ def test_a_session_that_wrote_little_here_is_talk(
         3 if path else 2,
         None,
     )
+
+    places = ("--iter-log-dir", str(history.log), "--repo-dir", str(history.repo))
+    page = da_score("work", "--list", "talk", *places, "--no-cache").out
+    assert page.splitlines()[0] == "1 unit of talk"
+    assert "  talk  " in page
+    assert "work without a commit" not in page
 
 
 @cases(
