@@ -37,10 +37,11 @@ def profile_names() -> list[str]:
 
 @cache
 def released_profile(name: str) -> dict[str, object]:
-    """Return a released profile as plain data, always the same object.
+    """Return a released profile as plain data, always the same object. Do not change it.
 
     Raises:
-        RubricError: no profile of that name is released.
+        RubricError: no profile of that name is released, or its file is not a mapping or cannot be
+            read.
     """
     if name not in profile_names():
         released = ", ".join(profile_names())

@@ -188,7 +188,10 @@ def _settings(repository: "Repo | None") -> "list[GitConfigParser]":
 
 
 def _settings_files(repository: "Repo | None") -> Iterator[Path]:
-    """Yield the files of git's settings, the one that wins last: system, user, repository."""
+    """Yield the paths of git's settings, the one that wins last: system, user, repository.
+
+    There need not be a file.
+    """
     if not os.environ.get("GIT_CONFIG_NOSYSTEM"):
         yield Path(os.environ.get("GIT_CONFIG_SYSTEM") or "/etc/gitconfig")
 

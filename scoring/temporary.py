@@ -23,7 +23,7 @@ _AGE_BEFORE_LOCK = 2.0
 
 _DIRECTORY = os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC
 _FILE_NAME = re.compile(
-    r"\.da-score-(?P<space>[0-9a-f]{8})-(?P<process>[0-9]{1,10})-[0-9a-f]{16}\.tmp"
+    r"\.da-score-(?P<host>[0-9a-f]{8})-(?P<process>[0-9]{1,10})-[0-9a-f]{16}\.tmp"
 )
 _DIRECTORY_NAME = re.compile(
     r"da-score-(?:git|query|fleet)-(?:[0-9a-f]{1,10}-){0,2}([a-z0-9_]{8})"
@@ -75,8 +75,8 @@ def remove_stale_files(directory: Path) -> None:
     """
     for leftover in _leftovers(directory, _FILE_NAME):
         is_old = time.time() - leftover.status.st_mtime > STALE_AGE
-        can_be_asked = leftover.match["space"] == _process_space()
-        if is_old and can_be_asked and not _is_alive(int(leftover.match["process"])):
+        is_of_this_host = leftover.match["host"] == _process_space()
+        if is_old and is_of_this_host and not _is_alive(int(leftover.match["process"])):
             with suppress(OSError):
                 leftover.path.unlink()
 

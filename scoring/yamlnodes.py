@@ -306,23 +306,26 @@ def is_timestamp(text: str) -> bool:
 
 
 def parse(
-    data: bytes, most: int = MOST_EVENTS, more: Callable[[int], None] | None = None
+    data: bytes,
+    most_events: int = MOST_EVENTS,
+    note_more: Callable[[int], None] | None = None,
 ) -> Node | None:
     """Return the first document of a YAML stream, or None without one.
 
     Args:
         data: the stream.
-        most: how many values, beginnings and ends of lists and mappings it may have.
-        more: takes the line of what follows the document, which is not read; None takes nothing.
+        most_events: how many values, beginnings and ends of lists and mappings it may have.
+        note_more: takes the line of what follows the document, which is not read; None takes
+            nothing.
 
     Raises:
         YamlError: the text is not YAML, nests too deep, has too long a ``%TAG``, or has more than
-            ``most``.
+            ``most_events``.
     """
     import yaml  # takes 15 ms, which a log from the store does not need
 
     try:
-        return _compose(data, most, more)
+        return _compose(data, most_events, note_more)
     except yaml.MarkedYAMLError as e:
         problem = e.problem or e.context or ""
         # newer libyaml has its own limit, and reads ahead
@@ -338,10 +341,13 @@ def parse(
         raise YamlError(f"not YAML text: {problem}") from e
 
 
-def _compose(data: bytes, most: int, more: Callable[[int], None] | None) -> Node | None:
+def _compose(
+    data: bytes, most_events: int, note_more: Callable[[int], None] | None
+) -> Node | None:
     """Build the nodes of the first document from the events of libyaml's parser.
 
-    PyYAML's own composer is not used: it recurses, and it loses how scalars are written.
+    The arguments and the result are those of :func:`parse`, which turns errors of PyYAML into a
+    YamlError. PyYAML's own composer is not used: it recurses, and it loses how scalars are written.
     """
     import yaml
     from yaml._yaml import CParser
@@ -351,7 +357,7 @@ def _compose(data: bytes, most: int, more: Callable[[int], None] | None) -> Node
     open_nodes: list[Sequence | MappingNode] = [root]
     anchors: dict[str, Node] = {}
 
-    for _ in range(most):
+    for _ in range(most_events):
         event = next_event()
         kind = type(event)
         line = event.start_mark.line + 1
@@ -381,10 +387,10 @@ def _compose(data: bytes, most: int, more: Callable[[int], None] | None) -> Node
 
         elif kind is yaml.DocumentEndEvent or kind is yaml.StreamEndEvent:
             following = 0
-            if more and kind is yaml.DocumentEndEvent:
+            if note_more and kind is yaml.DocumentEndEvent:
                 following = _line_of_more(next_event)
-            if more and following:
-                more(following)
+            if note_more and following:
+                note_more(following)
             return root.items[0] if root.items else None
 
         else:
@@ -403,7 +409,7 @@ def _compose(data: bytes, most: int, more: Callable[[int], None] | None) -> Node
                 raise YamlError(f"line {line}: nested more than {MAX_DEPTH} deep")
             open_nodes.append(node)
 
-    raise too_many_values(most)
+    raise too_many_values(most_events)
 
 
 def _line_of_more(next_event: Callable[[], Any]) -> int:

@@ -24,7 +24,7 @@ def verdict_text(
     lines += _note_lines(verdict)
 
     result = "passed" if verdict.passed else "failed"
-    total = f"check {result}: {', '.join(_totals(verdict))}"
+    total = f"check {result}: {', '.join(_total_parts(verdict))}"
 
     total += f"   Source: {printable(log)}"
     if since:
@@ -37,10 +37,12 @@ def verdict_text(
     return "".join(f"{line}\n" for line in [*lines, total])
 
 
-def _totals(verdict: Verdict) -> Iterator[str]:
-    """Yield which gates hold, and what was looked at, in words. The work comes first if it fails.
+def _total_parts(verdict: Verdict) -> Iterator[str]:
+    """Yield the parts of the last line: how the gates on entries did, then those on work.
 
-    Entries are left out where no gate looks at them and none fails.
+    For entries, these are for how many iterations the gates hold, and the mean score. They are left
+    out if none of the gates failed, and there is no such gate, or there are no entries and only
+    work was looked at. The part on work comes first if it failed.
     """
     work_fails = any(failure.whole == THE_WORK for failure in verdict.whole)
     if work_fails:

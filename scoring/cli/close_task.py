@@ -129,8 +129,7 @@ def _deadline(seconds: float) -> Iterator[None]:
         try:
             signal.setitimer(signal.ITIMER_REAL, seconds, _SECONDS_BETWEEN_SIGNALS)
             yield
-        # the timer may fire while it is switched off, so this is in a ``try`` as well
-        finally:
+        finally:  # inside the outer ``try``, since the timer may still fire here
             signal.setitimer(signal.ITIMER_REAL, 0)
     except KeyboardInterrupt as e:
         raise click.Abort from e  # click would print an empty line first

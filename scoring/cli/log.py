@@ -108,7 +108,7 @@ def lint(settings: Settings, strict: bool) -> int | None:
 @settings_options(*LOG_OPTIONS)
 @selection_options
 def records(settings: Settings, selection: Selection) -> None:
-    """Print the entries of a log as JSON, both schemas in one shape.
+    """Print the entries of a log as a JSON list, both schemas in one shape.
 
     Example:  da-score log records --last 1
     """

@@ -296,7 +296,8 @@ def silent_view(settings: Settings, version: str, selection: Selection) -> "LogV
 
     Args:
         settings: the settings of the command.
-        version: the released rubric of the view; that of the settings if this is not one.
+        version: the version of the rubric. Where no released rubric has it, the rubric of the
+            settings is used.
         selection: which iterations the view shows.
     """
     rubric = rubric_behind(version, settings.rubric)

@@ -167,7 +167,12 @@ def _project_name(repo_dir: Path) -> str:
 
 @progress("Reading the fleet")
 def _digest_of_fleet(settings: Settings, place: str) -> Digest:
-    """Return what the page shows of a fleet: its work, without scores."""
+    """Return what the page shows of a fleet: its work, without scores.
+
+    Args:
+        settings: the settings of the command.
+        place: the fleet: its folder, its URL, or a FLEET.toml.
+    """
     require("fleet", "deltalake", "pyarrow")
     rows = open_dataset(place).rows("work").to_table().to_pylist()
     rubric = rubric_of(settings)

@@ -137,6 +137,46 @@ class _LogCommits(NamedTuple):
         )
 
 
+class _Changed(NamedTuple):
+    """What an iteration changed, and when.
+
+    Attributes:
+        authored: when, in nanoseconds since 1970; None where the time is not known.
+        files: the paths that its commits changed.
+        checkpoints: the ids of the checkpoints of its commit.
+    """
+
+    authored: int | None
+    files: frozenset[str]
+    checkpoints: tuple[str, ...]
+
+
+def _changed_by_commits(
+    own_commits: Sequence[WrittenCommit],
+    commits: _LogCommits,
+    unnamed: Mapping[str, Sequence[str]],
+) -> _Changed:
+    """Return what the commits of an iteration changed: all their files together.
+
+    The first commit with a time, and the first one with checkpoints, give these.
+
+    Args:
+        own_commits: its commit and what the commit became.
+        commits: the commits of the log.
+        unnamed: by the SHA of a commit, the ids of its checkpoints that no message names.
+    """
+    authored = None
+    files = frozenset[str]()
+    checkpoints: tuple[str, ...] = ()
+    for commit in own_commits:
+        if authored is None and commit.time is not None:
+            authored = clamp_ns(commit.time * NS)
+        files |= commits.files.get(commit.sha, frozenset())
+        if not checkpoints:
+            checkpoints = (*commit.checkpoints, *unnamed.get(commit.sha, ()))
+    return _Changed(authored, files, checkpoints)
+
+
 @dataclass(frozen=True)
 class _Asking:
     """What questions about iterations are made from.
@@ -198,55 +238,54 @@ class _Asking:
         landing = commits.landings[iteration]
         names = tuple(commits.names[iteration])
         own_commits = [commits.by_sha[sha] for sha in names if sha in commits.by_sha]
-        named_commit = landing.sha or landing.commit or ""
-        files_of_commit = commits.files.get(named_commit, frozenset())
-
-        authored = None
-        checkpoints: tuple[str, ...] = ()
-        files = frozenset[str]()
-        for commit in own_commits:
-            if authored is None and commit.time is not None:
-                authored = clamp_ns(commit.time * NS)
-            checkpoints = checkpoints or (
-                *commit.checkpoints,
-                *unnamed.get(commit.sha, ()),
-            )
-            files |= commits.files.get(commit.sha, frozenset())
         if record.known_from and not own_commits:
-            # Git does not have the commit, but its checkpoint may be here.
-            authored = timestamp_ns(record.checkpoint_at)
-            checkpoint = self.scan.checkpoints.get(record.checkpoint)
-            if checkpoint:
-                checkpoints = (checkpoint.id,)
-                files = frozenset(checkpoint.files_touched)
+            changed = self._changed_by_checkpoint(record)
+        else:
+            changed = _changed_by_commits(own_commits, commits, unnamed)
 
-        stated = [commit.agents.stated for commit in own_commits]
-        for name in checkpoints:
-            if name in self.scan.checkpoints:
-                sessions = self.scan.checkpoints[name].sessions
-                stated += [
-                    stated_as(session.agent, session.model) for session in sessions
-                ]
-
-        trusted = self.sources.trusted
+        sha_of_entry = landing.sha or landing.commit or ""
+        files_of_entry = commits.files.get(sha_of_entry, frozenset())
+        only_trusted = self.sources.trusted
         is_asked_about = iteration in self.only
         return Question(
             iteration=iteration,
-            commits=names if trusted else _commit_names(record, landing),
+            commits=names if only_trusted else _commit_names(record, landing),
             landed=names,
-            authored=authored,
+            authored=changed.authored,
             committed=window.end if window else None,
-            files=files,
+            files=changed.files,
             session=record.agent.session_id,
-            checkpoints=checkpoints,
-            window=None if trusted else window,
+            checkpoints=changed.checkpoints,
+            window=None if only_trusted else window,
             verifiers=self._verifications(record),
-            written=named_commit if trusted or is_asked_about else "",
-            documents=bool(files_of_commit) and all(map(is_document, files_of_commit)),
-            stated=StatedAgent.only(stated),
-            is_strict=trusted,
-            is_wanted=trusted or self.is_whole_log or is_asked_about,
+            written=sha_of_entry if only_trusted or is_asked_about else "",
+            documents=bool(files_of_entry) and all(map(is_document, files_of_entry)),
+            stated=self._stated_agent(own_commits, changed.checkpoints),
+            is_strict=only_trusted,
+            is_wanted=only_trusted or self.is_whole_log or is_asked_about,
         )
+
+    def _changed_by_checkpoint(self, record: IterationRecord) -> _Changed:
+        """Return what an entry from a checkpoint changed, with a commit that git does not have.
+
+        Without the checkpoint, only the time is known.
+        """
+        authored = timestamp_ns(record.checkpoint_at)
+        checkpoint = self.scan.checkpoints.get(record.checkpoint)
+        if checkpoint is None:
+            return _Changed(authored, frozenset(), ())
+        return _Changed(authored, frozenset(checkpoint.files_touched), (checkpoint.id,))
+
+    def _stated_agent(
+        self, commits: Sequence[WrittenCommit], checkpoints: Sequence[str]
+    ) -> StatedAgent:
+        """Return the agent that commits and the checkpoints that are here state."""
+        stated = [commit.agents.stated for commit in commits]
+        for name in checkpoints:
+            if name in self.scan.checkpoints:
+                for session in self.scan.checkpoints[name].sessions:
+                    stated.append(stated_as(session.agent, session.model))
+        return StatedAgent.only(stated)
 
     def _verifications(self, record: IterationRecord) -> tuple[Verification, ...]:
         """Return the verifiers of an entry, in order, with where their artifacts are."""

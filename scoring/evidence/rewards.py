@@ -77,7 +77,7 @@ _EVAL_RUN_FIELDS: dict[str, Take] = {
 
 
 def _eval_run(folder: Path) -> GradedRun | None:
-    """Read a run of ``da eval``, or None where its file is not that of a run."""
+    """Read a run of ``da eval``, or None where its file is missing or cannot be read."""
     run = read_fields(folder / EVAL_RUN, _EVAL_RUN_FIELDS)
     if run is None:
         return None
@@ -107,7 +107,10 @@ def _eval_run(folder: Path) -> GradedRun | None:
 
 
 def _trial(folder: Path) -> GradedRun | None:
-    """Read a trial of Harbor, or None where its file is not that of a trial, but of a whole job."""
+    """Read a trial of Harbor.
+
+    None where the file is missing, too large or broken, or has the result of a whole job.
+    """
     result = value_in(folder / TRIAL, SIZE_LIMIT)
     if not isinstance(result, dict):
         return None

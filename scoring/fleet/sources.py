@@ -12,7 +12,7 @@ import posixpath
 import re
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from rubric import Rubric
 from scoring.errors import DaScoreError, InputError
@@ -223,9 +223,17 @@ def _stamps_at(url: str, storage: Storage) -> dict[str, str]:
             places = {path: system.info(path)}
 
         for place, info in sorted(places.items()):
-            stamp = _stamp_at(system, place, info)
-            if stamp:
-                stamps[f"{protocol}://{place}"] = stamp
+            place_url = f"{protocol}://{place}"
+            if info["type"] == "directory":
+                files = []
+                with contextlib.suppress(FileNotFoundError):  # it was removed meanwhile
+                    files = sorted(system.find(place, detail=True).items())
+                if files:
+                    stamps[place_url] = digest_of_all(
+                        (name, _stamp_of(file)) for name, file in files
+                    )
+            elif place.endswith(ARCHIVE_ENDINGS):
+                stamps[place_url] = _stamp_of(info)
     except FileNotFoundError:
         pass  # the error below says that nothing is there
     except Exception as e:
@@ -237,23 +245,6 @@ def _stamps_at(url: str, storage: Storage) -> dict[str, str]:
             " or a folder with a repository"
         )
     return stamps
-
-
-def _stamp_at(system: Any, place: str, info: PlainData) -> str:
-    """Return a digest of an archive or a folder.
-
-    It is "" for another file, for a folder without files, and for one that was removed meanwhile.
-    """
-    if info["type"] != "directory":
-        return _stamp_of(info) if place.endswith(ARCHIVE_ENDINGS) else ""
-
-    try:
-        files = sorted(system.find(place, detail=True).items())
-    except FileNotFoundError:
-        return ""
-    if not files:
-        return ""
-    return digest_of_all((name, _stamp_of(file)) for name, file in files)
 
 
 def _stamp_of(info: PlainData) -> str:

@@ -156,10 +156,12 @@ class JsonFile(NamedTuple):
 
 
 def read_json_file(path: Path) -> JsonFile:
-    """Read a settings file.
+    """Read a settings file, which holds ``{}`` where it does not exist or is empty.
+
+    The data may be any JSON value, not only an object.
 
     Raises:
-        InputError: the file cannot be read, is not JSON, or has a key twice.
+        InputError: the file exists but cannot be read, is not UTF-8 or JSON, or has a key twice.
     """
     try:
         text = (read_or_none(path) or b"").decode("utf-8")

@@ -262,6 +262,7 @@ _NOT_PRINTED = ("retries_reported", "tests_total_claim")
 
 
 def _plain_data(value: Any) -> Any:
+    """Return structs as dicts, also those in tuples, without the fields that are not printed."""
     if isinstance(value, tuple):
         return tuple(map(_plain_data, value))
     if not isinstance(value, Struct):

@@ -270,9 +270,9 @@ def _new_block(block_model: type[Any], values: PlainData) -> Any:
 
 
 def _take_of_block(block: EntryBlock) -> Take:
-    """Return how a mapping is read into the class of a block."""
+    """Return a function that reads a mapping into the class of a block."""
     takes = _takes_of(block.fields)
-    if block is NESTED_IMPL:
+    if block is NESTED_IMPL:  # there the reference does not read this claim
         takes["tests_total_pass"] = _take_flag_or_none
 
     def take(reader: Reader, node: Node) -> Any:
@@ -391,7 +391,7 @@ def parse_archive(
             broken(e)
             return None
 
-    document = parse(data, more=more)
+    document = parse(data, note_more=more)
     if not document:
         return []
 

@@ -317,19 +317,21 @@ def checked(model: type[Model], data: Mapping[str, Any], where: str) -> Model:
         where: what the data is, as errors say it.
 
     Raises:
-        MeetingError: something is wrong with the data. It lists every fault.
+        MeetingError: something is wrong with the data. It lists the first fault of each field.
     """
     from pydantic import ValidationError
 
-    problems = dict(unreadable(data))
+    problem_by_field = dict(unreadable(data))
     try:
         checked_model = model.model_validate(dict(data))
     except ValidationError as e:
         for error in e.errors(include_url=False):
-            problems.setdefault(dotted(error["loc"]), _in_words(error))
+            problem_by_field.setdefault(dotted(error["loc"]), _in_words(error))
 
-    if problems:
-        raise MeetingError(*[fault(where, *problem) for problem in problems.items()])
+    if problem_by_field:
+        raise MeetingError(
+            *[fault(where, *problem) for problem in problem_by_field.items()]
+        )
     return checked_model
 
 

@@ -258,7 +258,10 @@ def _is_for_service(
 
 
 def _factor(key: RateKey) -> Decimal | None:
-    """Return the table's factor on the usual price of a model, or None where it has none."""
+    """Return the factor on the usual price that ``prices.toml`` has for some responses, or None.
+
+    The first row with the model, the service and the size of the prompt counts.
+    """
     name = model_name(key.model)
     largest_prompt = [*PROMPT_STEPS, math.inf][key.step]
     for row in factors():

@@ -47,9 +47,10 @@ class Charge(NamedTuple):
 
     @property
     def unpriced(self) -> str:
-        """What names the responses in a list of those without a price: their model, as spelled.
+        """The label of the responses in a list of those without a price: their model, as spelled.
 
-        A special service follows in parentheses. "" where neither is named.
+        A special service follows in parentheses, as in ``m (fast)``, or ``unknown (fast)`` where
+        the model is not named. "" where neither is named.
         """
         spent = self.spent
         if spent.service:
@@ -171,10 +172,10 @@ def sum_of_known(costs: Iterable[float | None]) -> float | None:
 
 
 def spending_of(facts: IterationFacts) -> Spending | None:
-    """Return what an iteration used, or None where nothing is known of it.
+    """Return what an iteration used, or None where neither tokens nor time are known.
 
-    Tokens are the totals of a checkpoint where only these are known. Else they are those of the
-    transcripts, or without any what the entry claims.
+    Tokens are those of its transcripts. Where no transcript is here, they are the totals of its
+    checkpoint; without these, what the entry claims. The time is that of the transcripts.
     """
     spending = _with_tokens(facts)
     transcripts = facts.transcripts

@@ -229,11 +229,12 @@ class OpenUnit(Unit):
         self.checkpoints += other.checkpoints
 
     def closed(self, checkpoint_branch: str) -> Unit:
-        """Return the unit without what only holds while the transcripts are open.
+        """Return a plain unit with the fields that hold after the transcripts are closed.
 
         Args:
             checkpoint_branch: what git calls the branch with the checkpoints here.
         """
-        self.sessions = tuple(self.lines)
-        self.checkpoint_branch = checkpoint_branch
-        return Unit(**{each.name: getattr(self, each.name) for each in fields(Unit)})
+        values = {each.name: getattr(self, each.name) for each in fields(Unit)}
+        values["sessions"] = tuple(self.lines)
+        values["checkpoint_branch"] = checkpoint_branch
+        return Unit(**values)

@@ -132,7 +132,9 @@ def validity(
     rubric: str,
     horizon_days: float,
 ) -> Validity:
-    """Find out whether a score foretells an outcome.
+    """Find out whether a score foretells an outcome. With too few cases the verdict says so.
+
+    For the outcome ``reward``, only cases of one task are compared.
 
     Args:
         cases: iterations with the outcome as their truth; those without a score are left out.

@@ -89,10 +89,14 @@ def _mapping_lines(
 
 
 def _scalar_line(value: Value, indent: int) -> str:
-    """Return a scalar, or an empty list or mapping, as the end of a line.
+    """Return a scalar, or an empty list or mapping, as the rest of a line, with its line break.
+
+    Args:
+        value: the value. Text may go on over further lines.
+        indent: how many spaces begin these further lines.
 
     Raises:
-        TypeError: the value is a list in a list.
+        TypeError: the value is a list or mapping that is not empty.
     """
     if isinstance(value, str):
         return _text_line(value, indent)

@@ -259,7 +259,7 @@ def evidence_path(iter_log_dir: Path | str, iteration: int) -> Path:
 
 
 def provenance_as_dict(provenance: Provenance, rubric_version: str) -> PlainData:
-    """Return the content of the file, keys in their order."""
+    """Return the content of an iteration's evidence file, with its keys in the file's order."""
     return {
         "iteration": provenance.iteration,
         "rubric_version": rubric_version,

@@ -32,13 +32,14 @@ def objective_checks(
             return absent_signal("no transcript coverage in window")
 
         is_seen = flag in transcripts.shows
-        names = []
-        for harness in transcripts.harnesses:
-            counts = flag in harness.shows if is_seen else harness.files > 0
-            if counts:
-                names.append(harness.name)
+        harnesses = transcripts.harnesses
+        if is_seen:
+            detail = seen
+            names = [each.name for each in harnesses if flag in each.shows]
+        else:
+            detail = f"{not_seen} in window"
+            names = [each.name for each in harnesses if each.files]
 
-        detail = seen if is_seen else f"{not_seen} in window"
         if names:
             detail += f" ({', '.join(names)})"
         return present_signal(int(is_seen), detail)
@@ -49,9 +50,9 @@ def objective_checks(
     loop_state = check(
         CallFlag.LOOP_STATE, "loop-state.md was read", "loop-state.md not read"
     )
-    command = check(CallFlag.SHELL, "command tool invoked", "no command run")
-    # only the reference's rules do not tell harnesses apart
-    if not transcripts.harnesses:
+    if transcripts.harnesses:
+        command = check(CallFlag.SHELL, "command tool invoked", "no command run")
+    else:  # the reference's rules know no harnesses, and word this as the reference does
         command = check(CallFlag.SHELL, "Bash tool invoked", "no Bash tool invocation")
 
     return IterationObjectives(

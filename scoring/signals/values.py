@@ -86,7 +86,8 @@ def absent_signal(detail: str, reason: str = "") -> SignalValue:
 
     Args:
         detail: why the value is absent.
-        reason: the same without particulars; "" where ``detail`` has none.
+        reason: the same without what is particular to one iteration, so that reasons can be
+            counted; "" takes ``detail``.
     """
     return SignalValue(present=False, detail=detail, reason=reason or detail)
 

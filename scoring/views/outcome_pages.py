@@ -71,14 +71,17 @@ def outcomes_page(rows: Sequence[BecameRow], horizon_days: float) -> Page:
     judged = [row.outcome for row in rows if row.outcome.defective is not None]
     defective = sum(bool(outcome.defective) for outcome in judged)
     unread = sum(row.outcome.is_unread for row in rows)
-    text = "None can be judged" if unread else "None can be judged yet"
     if judged:
         text = f"Within {horizon_text(horizon_days)} {defective} of {len(judged)} were defective"
+    elif unread:
+        text = "None can be judged"
+    else:
+        text = "None can be judged yet"
     young = sum(row.outcome.status == "too_young" for row in rows)
     if young:
         text += f"; {young} landed too recently to tell"
     if unread:
-        text += f"; of {unread} git lacks lines"
+        text += f"; git lacks lines of {unread}"
     yield f"{text}."
 
     for row in rows:

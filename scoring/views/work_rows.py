@@ -211,11 +211,13 @@ def _to_the_second(ns: int | None) -> str | None:
 
 
 def spending_of_unit(unit: Unit) -> Spending:
-    """Return what a unit used."""
+    """Return the tokens of a unit as its transcripts state them, none without a transcript.
+
+    Its time is left out.
+    """
     return Spending(
         source="transcripts",
         spent=unit.counted.stated if unit.counted else (),
-        seconds=(unit.minutes or 0) * 60,
         ended=unit.ended,
     )
 

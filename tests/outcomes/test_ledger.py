@@ -1469,7 +1469,7 @@ def test_work_whose_lines_git_lacks_is_not_called_sound_or_young(
     assert "None can be judged yet" not in page
     if has_entry:
         page = da_score("outcomes", *places, "--no-cache").out
-        assert "None can be judged; of 1 git lacks lines." in page
+        assert "None can be judged; git lacks lines of 1." in page
 
 
 @cases(

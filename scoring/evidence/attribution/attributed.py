@@ -298,10 +298,10 @@ class _ReadTranscript(NamedTuple):
 def _files_of(
     read: Sequence[_ReadTranscript], checkpoints: Collection[Checkpoint]
 ) -> list[File]:
-    """Return transcripts as files, sorted: those of checkpoints first, then by when each ended.
+    """Return transcripts as files: those of checkpoints first, each group by its last lines' times.
 
-    A transcript in several checkpoints is a file for each of them. A transcript on disk that stores
-    several sessions, or has lines of very many, is a file for each session.
+    A transcript in several checkpoints gives a file for each of them. Any other transcript of
+    several sessions is split into a file for each if it is a store, or takes long to search.
     """
     holders: dict[tuple[str, ...], list[tuple[str, CheckpointSession]]] = {}
     for checkpoint in checkpoints:

@@ -249,13 +249,11 @@ def trees_of(
             them, because checkpoints list them.
         name_of: returns the path that commits have for a written file, or "" without a commit.
     """
-    tree_of: dict[SessionKey, Tree] = {}
-    for sessions in _families(work.sessions, recorded):
-        tree = _tree_of(sessions)
-        tree_of.update((session.key, tree) for session in sessions)
+    trees = [_tree_of(sessions) for sessions in _families(work.sessions, recorded)]
+    tree_of = {session.key: tree for tree in trees for session in tree.sessions}
 
     _note_edits(work, tree_of, name_of)
-    for tree in tree_of.values():
+    for tree in trees:
         tree.edits = sorted(set(tree.edits))
         for name, edits in tree.edited.items():
             tree.edited[name] = sorted(set(edits))

@@ -265,7 +265,7 @@ class Sightings:
         return by_session
 
     def corrections(self) -> tuple[CorrectionsSeen, list[Sighting]]:
-        """Return the corrections, and the sightings that show them: those by the user first.
+        """Return the corrections, and the sightings that show them: the user's first.
 
         The user corrects by interrupting, refusing, or saying that something is wrong. The agent
         corrects itself by taking its own work back.

@@ -203,9 +203,10 @@ def expand_home(folder: str, session_folders: Collection[str]) -> str:
 
 
 def script_of(words: Words) -> Script:
-    """Return the script that a command runs, by the path of the script or with a shell.
+    """Return the script that a command runs: ``./x.sh``, or ``x.sh`` in ``bash x.sh``.
 
-    The first word counts as a script where it has a slash.
+    Both fields are "" where the command runs none, as ``ls`` and ``bash -c TEXT``. Without a shell,
+    the first word is a script if it has a slash.
 
     Args:
         words: the words of the command, at least one.

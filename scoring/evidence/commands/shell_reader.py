@@ -267,7 +267,7 @@ class ShellReader:
         return position
 
     def _close_last_group(self) -> _Group:
-        """Note that the innermost group ends, and return it."""
+        """Note that the innermost group ends, and return it. There has to be one."""
         group = self.groups.pop()
         self.open[group.closed_by] -= 1
         if group.hides_status:

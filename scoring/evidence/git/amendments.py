@@ -63,14 +63,17 @@ def amendments_after_push(
     same_identity: Mapping[Identity, Sequence[Commit]],
     files_of: Callable[[Sequence[str]], Mapping[str, frozenset[str]]],
 ) -> dict[str, str]:
-    """Return the last amendments of commits that a branch still has, by SHA, if there are any.
+    """Return, by the SHA of a pushed commit, the SHA of its last amendment.
 
-    Git is asked once for the files of all of them: there may be thousands of one parent.
+    An amendment is a later commit with the same author time and first parent that changes one of
+    the same files. Commits without one are left out.
 
     Args:
-        commits: the commits.
-        same_identity: all commits by what :func:`identities_of` says of them.
-        files_of: returns the files that commits changed, by SHA.
+        commits: commits that a branch still has, as after a push.
+        same_identity: all commits, by what :func:`identities_of` returns for them; those that
+            count as last come last.
+        files_of: returns, by SHA, the files that commits changed. It is called once for all of
+            them, since a parent may have thousands.
     """
     asked = lists_by_key(
         ((commit.authored, commit.parents[0]), commit)

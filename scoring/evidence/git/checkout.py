@@ -209,18 +209,20 @@ def _refuse_header(bundle: Path) -> None:
     refs = 0
     with open(bundle, "rb") as f:
         begins_line = True
-        for line in iter(partial(f.readline, _LONGEST_REF), b""):
-            is_rest = not begins_line
-            begins_line = line.endswith(b"\n")
-            if is_rest:
+        for piece in iter(partial(f.readline, _LONGEST_REF), b""):
+            is_first_piece = begins_line
+            begins_line = piece.endswith(b"\n")
+            if not is_first_piece:
                 continue
-            if line.startswith(b"-"):
+
+            if piece.startswith(b"-"):
                 raise GitError(
                     "its bundle needs commits that are not in it;"
                     " git bundle create NAME.bundle --all makes a whole one"
                 )
-            if line == b"\n":
+            if piece == b"\n":
                 return
+            # Signature and capabilities count too: a hostile header may have any number of them.
             refs += 1
             _refuse_many_refs(refs)
 

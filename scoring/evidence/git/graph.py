@@ -86,7 +86,7 @@ class CommitGraph:
 
     @cached_property
     def _boundaries(self) -> dict[str, frozenset[str]]:
-        """The boundary of each commit off the trunk."""
+        """By commit off the trunk, its :meth:`boundary`."""
         boundaries: dict[str, frozenset[str]] = {}
         for sha in reversed(self._off_trunk):
             of_parents = set()

@@ -22,8 +22,9 @@ class IndexSet(NamedTuple):
             return self
 
         offset = min(self.offset, other.offset)
-        bits = self.bits << self.offset - offset | other.bits << other.offset - offset
-        return IndexSet(offset, bits)
+        own_bits = self.bits << (self.offset - offset)
+        other_bits = other.bits << (other.offset - offset)
+        return IndexSet(offset, own_bits | other_bits)
 
     def indices(self, mask: int = -1) -> Iterator[int]:
         """Yield the indices that a mask has as bits, the lowest index first. -1 has all."""

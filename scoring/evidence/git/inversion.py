@@ -140,8 +140,10 @@ def inversion(work: Patch, other: Patch, counts: Counts = _everything) -> Invers
     taken = {}
     for path, taken_from, common in _common_lines(work_added, other_removed):
         for key in common:
-            # else the work moved the line, and this moves it back
-            if key not in removed_by_work:
+            # A line that the other commit adds again elsewhere is not taken. One that the work had
+            # removed elsewhere was only moved, and counts even so: the other moves it back.
+            is_moved_by_work = key in removed_by_work
+            if not is_moved_by_work:
                 common[key] = min(common[key], net_removed[key])
         common = +common
         if common:
@@ -300,15 +302,27 @@ def has_content_of(patch: Patch, work: Patch) -> bool:
 
 def _common(files: LinesByFile, others: LinesByFile) -> int:
     """Count the lines of some files that others have, each file compared with its best match."""
-    return sum(common.total() for _, _, common in _common_lines(files, others))
+    return sum(match.lines.total() for match in _common_lines(files, others))
 
 
-def _common_lines(
-    files: LinesByFile, others: LinesByFile
-) -> Iterator[tuple[str, str, Counter[int]]]:
-    """Yield each file with a best match: its path, that of the match, and the lines of both."""
+class _Match(NamedTuple):
+    """A file with its best match among others.
+
+    Attributes:
+        path: the path of the file.
+        other_path: the path of the match.
+        lines: the lines that both have.
+    """
+
+    path: str
+    other_path: str
+    lines: Counter[int]
+
+
+def _common_lines(files: LinesByFile, others: LinesByFile) -> Iterator[_Match]:
+    """Yield each file that has a best match, with the lines that both have."""
     choice = _Files(others, files.values())
     for path, lines in files.items():
         match = choice.best_match(path, lines)
         if match is not None:
-            yield path, match, lines & others[match]
+            yield _Match(path, match, lines & others[match])

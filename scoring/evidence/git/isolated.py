@@ -97,7 +97,7 @@ def isolated_repository(repository: GitRepository, sha: str) -> Iterator[Git]:
                 " set TMPDIR to one that can be written to"
             ) from e
         isolated = Git(path, ("safe.bareRepository=all",))
-        isolated.time = repository.time
+        isolated.time = repository.time  # its time counts toward the repository's limit
         yield isolated
 
 

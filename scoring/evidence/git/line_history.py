@@ -124,8 +124,8 @@ class LineHistory:
     def _without_missing_files(self, pair: CommitPair) -> ReadablePatch | None:
         """Return what changes over a pair in the files that are here, or None if none can be read.
 
-        After :data:`_MOST_PARTLY_READ` pairs, or :data:`_MOST_UNREADABLE` of which none could be
-        read, no other pair is tried.
+        At most :data:`_MOST_PARTLY_READ` pairs are tried in all, and none after
+        :data:`_MOST_UNREADABLE` pairs of which nothing could be read.
         """
         if (
             self._partly_read >= _MOST_PARTLY_READ

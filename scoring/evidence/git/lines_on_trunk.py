@@ -136,11 +136,14 @@ class TrunkLines:
     def count(
         self, pair: CommitPair, counts: Callable[[str], bool]
     ) -> CountedLines | None:
-        """Return which lines of a pair commits of the trunk have, or None where lines are unknown.
+        """Return how many lines of a pair the trunk has too.
+
+        None where the pair's lines are not known: git could not read the pair, or its lines are
+        too many. Trunk commits that git could not read are passed over; see :attr:`is_whole`.
 
         Args:
             pair: one of the pairs in question.
-            counts: says of a commit of the trunk whether it counts.
+            counts: returns whether a commit of the trunk counts, by its SHA.
         """
         wanted = self.lines_wanted.get(pair)
         if wanted is None:

@@ -23,11 +23,12 @@ class ObjectReader(Git):
 
     @contextlib.contextmanager
     def objects(self) -> Iterator[ReadObject]:
-        """Give a function that reads objects, all by one git process.
+        """Give a function that reads objects.
 
-        The caller has to read each object to its end before it asks for the next one. The function
-        raises GitError for an object that is not in this clone, cannot be read, or has more bytes
-        than :data:`OBJECT_LIMIT`.
+        One git process reads them all. It starts at the first read, and another one starts after an
+        error or an object that was not read to its end. The caller has to read each object to its
+        end before it asks for the next one. The function raises GitError for an object that is not
+        in this clone, cannot be read, or has more bytes than :data:`OBJECT_LIMIT`.
         """
         process: GitProcess | None = None
         with contextlib.ExitStack() as stack:

@@ -24,14 +24,14 @@ _TOKENS = TokenFields(
     "metrics.prompt_tokens",
     "metrics.cached_tokens",
     "metrics.extra.cache_creation_input_tokens",
-    holds_cached=True,
+    input_includes_cache=True,
 )
 _TOTALS = TokenFields(
     "final_metrics.total_completion_tokens",
     "final_metrics.total_prompt_tokens",
     "final_metrics.total_cached_tokens",
     "final_metrics.total_cache_creation_tokens",
-    holds_cached=True,
+    input_includes_cache=True,
 )
 
 _SOURCES = ("user", "agent", "system")

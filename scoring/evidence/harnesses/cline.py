@@ -35,7 +35,7 @@ _TOKENS = TokenFields(
     "metrics.inputTokens",
     "metrics.cacheReadTokens",
     "metrics.cacheWriteTokens",
-    holds_cached=True,
+    input_includes_cache=True,
 )
 _ENDING = ".messages.json"
 _TYPED = re.compile(r"<user_input\b[^>]*>(.*?)(?:</user_input>|\Z)", re.DOTALL)

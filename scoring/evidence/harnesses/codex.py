@@ -190,9 +190,11 @@ class CodexReader(CodexCalls):
         self.add_span(span, self.place)
 
     def _span_of_session(self, span: LineSpan, payload: CodexPayload) -> LineSpan:
-        """Return a span that a turn would open, with what the introduction of a session says.
+        """Return the span of a turn as that of a session, with its id, parent, birth and remote.
 
-        The first introduction also shows from which line on the lines are the session's own.
+        ``agent`` says whether another session started it. The first introduction in the file also
+        shows whether an agent started the session, whether it goes on from another file, and from
+        which line on the lines are its own.
         """
         session = only_text(payload.id)
         is_started = member(payload.source, "subagent") is not None

@@ -160,12 +160,12 @@ def _stated(number: int, total: int) -> int:
     return total if number < 0 else number
 
 
-def _turn_of(step: _Step, index: int, count: TokenCount) -> CountedTurn:
-    """Return the turn that a step makes.
+def _turn_of(step: _Step, counts_before: int, count: TokenCount) -> CountedTurn:
+    """Return the turn that ends with a count, with the tokens by which the totals rose.
 
     Args:
         step: the totals before and after the turn.
-        index: how many counts of the transcript come before ``count``.
+        counts_before: how many counts of the transcript come before ``count``.
         count: the count that ends the turn.
     """
     stated = count.totals or count.last or _FROM_ZERO
@@ -189,4 +189,4 @@ def _turn_of(step: _Step, index: int, count: TokenCount) -> CountedTurn:
         ),
         service=count.service,
     )
-    return CountedTurn(count.span, count.line, index, response)
+    return CountedTurn(count.span, count.line, counts_before, response)

@@ -34,7 +34,7 @@ _TOKENS = TokenFields(
     "inputTokens",
     "cacheReadTokens",
     "cacheWriteTokens",
-    holds_cached=True,
+    input_includes_cache=True,
 )
 
 _SHOW_SHELLS = frozenset({"read_bash", "read_powershell"})

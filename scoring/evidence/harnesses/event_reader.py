@@ -224,10 +224,9 @@ class EventReader(JsonReader, Observations):
     def note_totals(self, since: int, tokens: Tokens) -> None:
         """Note the tokens of several responses together, of those that do not state their own.
 
-        The totals cover the events from ``since`` to the one that was begun last. Both count.
-
         Args:
-            since: the number of the first event.
+            since: the number of the first event that they cover. The last one is the one that was
+                begun last.
             tokens: what the responses used. Nothing is noted where the output or the uncached
                 input is not stated.
         """

@@ -252,26 +252,27 @@ class TokenFields(NamedTuple):
         reads: the path of the tokens that were read from the cache.
         writes: the path of the tokens that were written to the cache; None where the harness does
             not state them.
-        holds_cached: whether the input includes what was read from the cache or written to it.
+        input_includes_cache: whether the input includes what was read from the cache, or written
+            to it.
     """
 
     output: str
     input: str
     reads: str
     writes: str | None = None
-    holds_cached: bool = False
+    input_includes_cache: bool = False
 
     def of(self, value: Any) -> Tokens:
         """Return the tokens that a value states.
 
-        What it does not state is None of output and of uncached input, and 0 of the cache.
+        Output and uncached input are None where they are not stated; cache reads and writes are 0.
         """
         uncached = count_in(value, self.input)
         reads = count_in(value, self.reads) or 0
         writes = 0
         if self.writes:
             writes = count_in(value, self.writes) or 0
-        if self.holds_cached and uncached is not None:
+        if self.input_includes_cache and uncached is not None:
             uncached = max(uncached - reads - writes, 0)
         return Tokens(count_in(value, self.output), uncached, reads, writes)
 

@@ -165,7 +165,7 @@ class GeminiReader(ToolReader):
         self._messages = {}
 
     def _take(self, message: PlainData) -> None:
-        """Take a message. It is skipped where a number of tokens is not one."""
+        """Take a message, or skip it where a number of tokens is not a whole number from 0 on."""
         counts = message.get("tokens")
         stated = [key for key in _TOKEN_COUNTS if member(counts, key) is not None]
         if any(count_in(counts, key) is None for key in stated):

@@ -36,14 +36,14 @@ _TOKENS = TokenFields(
     "input_tokens",
     "cache_read_tokens",
     "cache_write_tokens",
-    holds_cached=True,
+    input_includes_cache=True,
 )
 _TOTALS = TokenFields(
     "accumulated_output_tokens",
     "accumulated_input_tokens",
     "accumulated_cache_read_tokens",
     "accumulated_cache_write_tokens",
-    holds_cached=True,
+    input_includes_cache=True,
 )
 
 _OF_EXTENSION = "developer__"

@@ -26,7 +26,7 @@ _TOKENS = TokenFields(
     "candidatesTokenCount",
     "promptTokenCount",
     "cachedContentTokenCount",
-    holds_cached=True,
+    input_includes_cache=True,
 )
 
 _TYPED_SUBTYPES = (None, "mid_turn_user_message")

@@ -237,7 +237,12 @@ def _still_moving(situation: _Situation) -> str:
 
 
 def _describe_novelty(novelty: RoundNovelty, k: int) -> str:
-    """Return a sentence on a round's novelty: its class, its counts, and how long it is low."""
+    """Return a sentence on a round's novelty: its class, its counts, and how long its rate is low.
+
+    Args:
+        novelty: the novelty of the round.
+        k: how many rounds with a low rate, one after the other, make the class low.
+    """
     counts = (
         f"{novelty.new_claims} of {novelty.claims} claims of round {novelty.round} are new, "
         f"a rate of {rounded(novelty.rate):g}"

@@ -170,7 +170,9 @@ class MeetingConfig(Block):
 
 
 def find_meeting_config(name: str | Path) -> MeetingConfig:
-    """Return a preset by its name, or the config of a file, whole or partial.
+    """Return the preset of this name, or else the config of this file (``.toml``, ``.json``, …).
+
+    What a file leaves out comes from the preset that its ``meeting_type`` names, or ``default``.
 
     Raises:
         InputError: the preset does not exist, or the file cannot be read.

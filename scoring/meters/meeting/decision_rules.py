@@ -108,7 +108,10 @@ def time_used(situation: Situation) -> TimeUsed | None:
 
 
 def early_consensus(situation: Situation) -> Decision | None:
-    """Answer early agreement without exploration with another round, on what is often forgotten."""
+    """Ask for another round where an early round agrees too soon.
+
+    That is where little was explored, or nothing was said about an aspect that must be deep.
+    """
     rule = situation.config.rules.early_consensus_requires_extra_check
     scores = situation.scores
     if not rule.enabled or situation.round_index > rule.early_round_cutoff:
@@ -122,9 +125,8 @@ def early_consensus(situation: Situation) -> Decision | None:
             f"exploration {words(scores.exploration)} is below {words(rule.exploration_low)}"
         )
     levels = situation.levels
-    untouched = [
-        name for name in situation.not_deep if levels.get(name, "none") == "none"
-    ]
+    required = situation.required_not_deep
+    untouched = [name for name in required if levels.get(name, "none") == "none"]
     if untouched:
         gaps.append(f"nothing has been said about {names(untouched)}")
     if not gaps:

@@ -75,8 +75,8 @@ class Situation(Frozen):
             return ""
 
         reasons = []
-        if self.not_deep:
-            reasons.append(f"{names(self.not_deep)} must be deep")
+        if self.required_not_deep:
+            reasons.append(f"{names(self.required_not_deep)} must be deep")
 
         levels = list(self.levels.values())
         share = levels.count("deep") / len(levels)
@@ -88,7 +88,7 @@ class Situation(Frozen):
         return "; ".join(reasons)
 
     @property
-    def not_deep(self) -> list[str]:
+    def required_not_deep(self) -> list[str]:
         """The required aspects that are not deep, or no aspects where the rule is switched off."""
         rule = self.config.rules.require_exploration_coverage
         if not rule.enabled:
@@ -100,7 +100,7 @@ class Situation(Frozen):
     def missing_aspects(self) -> list[str]:
         """The required aspects that are not deep, then all other aspects at level none."""
         untouched = [name for name, level in self.levels.items() if level == "none"]
-        return list(dict.fromkeys([*self.not_deep, *untouched]))
+        return list(dict.fromkeys([*self.required_not_deep, *untouched]))
 
 
 MUST_GO_ON = ("rounds", "exploration", "coverage")

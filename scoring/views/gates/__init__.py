@@ -119,7 +119,7 @@ class Verdict:
     Attributes:
         demanded: what was demanded, as plain data.
         iterations: the iterations.
-        whole: what the log as a whole failed.
+        whole: what the log as a whole, or the work, failed.
         notes: what is worth saying of the whole log, and of the work.
         work: the units that gates looked at; None where no gate asked for them.
         no_work: why gates on the work looked at no unit; "" where they did, or none asked.
