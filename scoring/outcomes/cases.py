@@ -167,7 +167,10 @@ def _what_became(
     rules: OutcomeRules,
     outcome: OutcomeName,
 ) -> dict[int, Became]:
-    """Return what became of the iterations of a log, by their numbers."""
+    """Return what became of the iterations of a log, by their numbers.
+
+    Units are there only for outcomes before landing, and rewards only for the outcome ``reward``.
+    """
     every = list(sources.values())
     repo_dir = every[0].repo_dir
     trunk = next((source.trunk for source in every if source.trunk), None)
@@ -199,7 +202,8 @@ def case_of(
 ) -> Case | None:
     """Return an iteration as a case for one outcome.
 
-    None where what became of it is unknown, or where it added fewer than :data:`LEAST_LINES`.
+    None where what became of it is unknown, or where it added fewer than :data:`LEAST_LINES`; for
+    rewards, any number of lines will do.
 
     Args:
         facts: the facts of the iteration.

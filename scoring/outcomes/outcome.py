@@ -172,6 +172,9 @@ class Outcomes:
     def of(self, landings: Mapping[int, Landing]) -> list[Outcome]:
         """Return what became of work, in the order of its landings.
 
+        The outcome of work is known once its horizon has ended. It has no counts where git lacks
+        lines of a commit within the horizon.
+
         Args:
             landings: how work landed, by the number that its outcome gets as ``iteration``.
         """

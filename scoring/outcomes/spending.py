@@ -316,7 +316,7 @@ class Purchase(NamedTuple):
 
 
 def purchase(works: Iterable[PaidWork]) -> Purchase:
-    """Return what the tokens of some iterations bought."""
+    """Return what the tokens of some iterations bought, counting those with a known cost."""
     works = list(works)
     costs = []
     landed_costs = []

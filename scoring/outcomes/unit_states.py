@@ -71,7 +71,8 @@ def follow_lines(
 ) -> None:
     """Fill in how many of the written lines the trunk has a horizon after they landed.
 
-    Also whether units are young, whole, and may be there in another form.
+    Also whether units are young, whole, and may be there in another form. Units that wrote nothing
+    stay as they are, and so do all without a trunk.
     """
     writing = [unit for unit in units if unit.written and unit.ended is not None]
     if not writing or git.tip_time is None:
@@ -217,7 +218,7 @@ def name_commits_of_rests(
 def decide_states(
     units: Iterable[OpenUnit], git: AttributedHistory, horizon: float
 ) -> None:
-    """Fill in the state of each unit, and whether it is settled."""
+    """Fill in the state of each unit, and whether it is settled. Without a trunk, none settles."""
     if git.tip_time is None:
         for unit in units:
             unit.state = _state(unit, may_land=False)

@@ -227,7 +227,9 @@ class _Judge:
         """Return a sign of which is decided whether it is ours, and whether it is outside.
 
         A folder in another repository makes it not ours, and one of this repository makes it ours.
-        It is not outside where the path is private or temporary.
+        Where nothing shows that it is ours, that is not certain (None) for a private or temporary
+        path and for a line in a folder of the repository; any other sign is then not ours. It is
+        not outside where the path is private or temporary.
 
         Args:
             sign: the sign; ``is_ours`` says whether something but the folder shows that it is ours.

@@ -311,8 +311,8 @@ class Sightings:
         """Return the resets of the agent's own work, each kind of one command once.
 
         A reset of files counts where the session had edited one of these, and ``git checkout``
-        only with ``--``. An amendment counts where
-        the last test run with a verdict up to then failed.
+        only with ``--``. An amendment counts where the last test run with a verdict up to then
+        failed.
         """
         verdicts = [run for run in self.of(TestRun) if run.event.passed is not None]
         resets: dict[tuple[int, int, str], Sighting] = {}

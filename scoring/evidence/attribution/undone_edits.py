@@ -64,9 +64,9 @@ class _FileEdits:
         self.edits.append(edit)
 
     def undone_by(self, written: Sighting) -> list[Sighting]:
-        """Return the edits that stand no more after lines were written: none with a new text.
+        """Return the edits that are undone where written lines give the file an earlier text again.
 
-        The edit that wrote the lines is the last one.
+        The edit that wrote the lines is the last of them. Empty where the text is new.
         """
         self._text += sum(written.event.hashes)
         count = self._counts.setdefault(self._text, len(self.edits))

@@ -111,7 +111,11 @@ class AttributedHistory(CommitHistory):
         return dict(zip(self._records.numbers, landings, strict=True))
 
     def _landing(self, record: IterationRecord) -> Landing:
-        """Return whether the work of an iteration came to the trunk, undone there or not."""
+        """Return whether the work of an iteration came to the trunk, undone there or not.
+
+        Where git does not have its commit, a trunk commit with its summary as subject counts. It is
+        unknown where the entry names no commit, where there is no trunk, and without such a commit.
+        """
         field, sha = self._commit(record)
         landing = partial(Landing, self.rules, self.trunk, field, sha)
         if not field:
@@ -136,7 +140,8 @@ class AttributedHistory(CommitHistory):
     def _with_undone(self, landings: Sequence[Landing]) -> list[Landing]:
         """Return landings, in their order, with what undid the work of each.
 
-        The lines decide, whatever messages say.
+        The lines decide, whatever messages say. :attr:`Landing.undone` is None where git lacks what
+        tells.
         """
         works = list(map(self._trunk_work, landings))
         undone = self.observed_work.undone(list(filter(None, works)))

@@ -180,7 +180,8 @@ def only_tidies(subject: str) -> bool:
 def names_taken_back(message: str) -> TakenBackNames:
     """Return what a message says it takes back as a whole.
 
-    Lines that say that something is taken back only in part are skipped.
+    Titles are read from its first line only. Lines that say that something is taken back in part
+    are skipped.
     """
     names = TakenBackNames(set(), set(), set())
     for index, line in enumerate(message.split("\n")):

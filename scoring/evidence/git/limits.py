@@ -126,7 +126,10 @@ class GitTime:
 
     @contextmanager
     def waiting(self) -> Iterator[None]:
-        """Count the time of the block as waiting for git, once where blocks are in blocks."""
+        """Count the time of the block as waiting for git, once where blocks are in blocks.
+
+        Warn once, when it has become more than :data:`SECONDS_WITHOUT_WORD` in all.
+        """
         if self._is_waiting:
             yield
             return

@@ -74,7 +74,7 @@ class Branches(NamedTuple):
         return is_other and self.holds(ref, other)
 
     def choose_trunk(self, wanted: str | None = None) -> Trunk:
-        """Find the trunk.
+        """Find the trunk. Where there is none, its commit is None, and ``how`` says why.
 
         Args:
             wanted: the name of a branch, here or at the remote, or of a commit, that is to be the

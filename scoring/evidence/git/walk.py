@@ -237,7 +237,9 @@ class ProposedCommits(NamedTuple):
 
 
 def proposed_commits(repository: GitRepository, without: str | None) -> ProposedCommits:
-    """Return the commits that HEAD has and another commit has not; None for all of HEAD.
+    """Return the commits that HEAD has and ``without`` has not, all of HEAD where that is None.
+
+    There are none in a repository without a commit.
 
     Raises:
         GitError: git cannot walk the history.

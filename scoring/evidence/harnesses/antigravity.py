@@ -70,7 +70,7 @@ class AntigravityReader(ToolReader):
         self._waiting: deque[_OpenCall] = deque()
 
     def entry(self, line: PlainData) -> None:
-        """Take a step."""
+        """Take a step: a prompt, a response of the model, or the result of a call."""
         index = line.get("step_index")
         measured = (member(self.shown, "responses") or {}).get(str(index))
         session = text_in(self.shown, "session")
@@ -127,9 +127,9 @@ class AntigravityReader(ToolReader):
             self.note_tool_call(opened.id, tool, asked)
 
     def _take_result(self, line: PlainData) -> None:
-        """Take the result of the first call that waits for one.
+        """Take the result of the first call that waits for one, if any does.
 
-        A step that is neither done nor failed says nothing: its call still runs.
+        A step that is neither done nor failed says nothing of how the call ended.
         """
         if not self._waiting:
             return

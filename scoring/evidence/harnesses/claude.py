@@ -104,7 +104,11 @@ class ClaudeReader(ToolReader):
         self._files_of_reads: dict[str, str] = {}
 
     def entry(self, line: ClaudeLine) -> bool:
-        """Take a line. One with a ``payload`` and no message is that of another harness."""
+        """Take a line. Return True for one that another harness wrote.
+
+        That is one with a ``payload`` and no message. A response that the harness made up, as for
+        an error of the API, is skipped.
+        """
         if not self._knows_parent and line.parentUuid is not UNSET:
             self._knows_parent = True
             self.opens = bytes(line.parentUuid) == b"null"

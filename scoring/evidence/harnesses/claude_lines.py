@@ -122,9 +122,9 @@ _edit_decoder = msgspec.json.Decoder(_EditResult)
 
 
 def repeated_line(line: ClaudeLine) -> ClaudeLine:
-    """Return what a line repeats of a sub-agent, as a line in the session and folder of the first.
+    """Return the line of a sub-agent that a line repeats, or the line itself where it repeats none.
 
-    A line that repeats nothing is returned as it is.
+    What is repeated gets the session and the folder of the line that repeats it.
     """
     progress: _Progress = value_of(line.data, _progress_decoder, _Progress())
     repeated = progress.message

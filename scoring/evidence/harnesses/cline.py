@@ -51,7 +51,7 @@ class ClineReader(ToolReader):
     in_documents = True
 
     def entry(self, line: PlainData) -> None:
-        """Take a session."""
+        """Take a session with its messages."""
         self.version = line.get("version")
         about = member(self.shown, "about")
         folder = text_in(about, "cwd", "workspace_root")
@@ -64,7 +64,7 @@ class ClineReader(ToolReader):
             self._take(message)
 
     def _take(self, message: PlainData) -> None:
-        """Take a message of the user or of the model."""
+        """Take a message of the user or of the model. One of another role is skipped."""
         role = message.get("role")
         content = message.get("content")
         parts = (

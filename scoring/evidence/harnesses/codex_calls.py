@@ -100,7 +100,10 @@ class CodexCalls(EventReader):
         return only_text(call)
 
     def take_call(self, payload: CodexPayload) -> None:
-        """Take a call of a function or of the local shell."""
+        """Take a call of a function or of the local shell.
+
+        One that only asks for more output of an earlier call is not counted.
+        """
         call = payload.call_id
         tool = payload.name or ""
         argument = _COMMAND_ARGUMENTS.get(tool, "")
@@ -185,7 +188,10 @@ class CodexCalls(EventReader):
             self._continue(call, f"process {continued[1]}")
 
     def take_result(self, payload: CodexPayload) -> None:
-        """Take the result of a call."""
+        """Take the result of a call: it was refused, has ended, or still runs.
+
+        Of what still runs, the output is held until a later result says how it ended.
+        """
         call = payload.call_id
         starting_call = self._continued.get(call or "", call)
         if was_refused(payload):

@@ -67,7 +67,10 @@ class CursorReader(ToolReader):
         self._key_of_first_line = 0
 
     def entry(self, line: PlainData) -> None:
-        """Take a line, or let it wait as long as no prompt has stated a time."""
+        """Take a line, or let it wait as long as no prompt has stated a time.
+
+        Lines that would wait beyond :data:`MOST_WAITING` bytes are skipped.
+        """
         if line.get("role") not in _ROLES and line.get("type") != "turn_ended":
             self.skip_unknown(line.get("type", line.get("role")))
             return

@@ -48,7 +48,7 @@ class DroidReader(ToolReader):
     )
 
     def entry(self, line: PlainData) -> None:
-        """Take a line."""
+        """Take the start of a session, a message or a compaction. Lines of state are left out."""
         kind = line.get("type")
         if kind == "session_start":
             self.version = line.get("version")

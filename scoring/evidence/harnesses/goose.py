@@ -121,7 +121,7 @@ class GooseReader(ToolReader):
         self.where = session
 
     def _take_message(self, message: Any) -> None:
-        """Take a row with a message of the user or of the model."""
+        """Take a row with a message of the user or of the model. Another role is skipped."""
         role = text_in(message, "role")
         time = member(message, "created_timestamp")
         parts = items_in(json_in(message, "content_json"))

@@ -52,9 +52,10 @@ class JsonReader:
         self.written = b""
 
     def entry(self, line: Any) -> bool | None:
-        """Say what a line, or a document, holds.
+        """Take what a line, or a document, holds. What cannot be used is noted as skipped.
 
-        It is as the decoder gives it: by default a dictionary, with values of any type.
+        That is a line of an unknown kind, or without a time. The line is as the decoder gives it:
+        by default a dictionary, with values of any type.
 
         Returns:
             True where another harness wrote the line and must read it.

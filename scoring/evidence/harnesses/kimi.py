@@ -48,7 +48,7 @@ class KimiReader(ToolReader):
         self._begun: dict[str, EventPlace] = {}
 
     def entry(self, line: PlainData) -> None:
-        """Take a line."""
+        """Take a line. The first one of a file, with the version, is not an event."""
         kind = text_in(line, "type")
         if kind == "metadata":
             self.version = line.get("protocol_version")
@@ -71,7 +71,7 @@ class KimiReader(ToolReader):
             self._take(kind, line)
 
     def _take(self, kind: str, line: PlainData) -> None:
-        """Take a line by its kind. The first line of a file, with the version, never comes here."""
+        """Take a line with an event, by its kind."""
         if kind in ("turn.prompt", "turn.steer"):
             if member(line, "origin.kind") == "user":
                 self.note_prompt(text_in(line, "input"))

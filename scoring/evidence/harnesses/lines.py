@@ -231,7 +231,8 @@ def read_store(
 ) -> EventsByHarness:
     """Read a store, of which its harness makes the lines.
 
-    A store that another program wrote has no events, and no harness that is known.
+    A store that another program wrote has no events, under the name of :data:`NOT_KNOWN`. Lines
+    over :data:`DOCUMENT_LIMIT` are skipped.
 
     Raises:
         OSError: it cannot be read, has too many lines, takes too long, or its form is not known.

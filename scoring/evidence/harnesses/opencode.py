@@ -131,7 +131,7 @@ class OpenCodeReader(ToolReader):
         self._is_run_by_user = False
 
     def _take(self, message: Any) -> None:
-        """Take a message."""
+        """Take a message. It is skipped without an object about it, or of an unknown role."""
         self.messages.append(self.next_event)
         info = member(message, "info")
         all_parts = items_in(message, "parts")
@@ -160,7 +160,7 @@ class OpenCodeReader(ToolReader):
             self.skip_unknown(info.get("role"))
 
     def _take_prompt(self, parts: list[PlainData]) -> None:
-        """Take a message of the user."""
+        """Take a message of the user: a prompt, if it has text and was not taken back."""
         self._is_compaction = bool(parts_in(parts, "compaction"))
         self._is_run_by_user = any(
             part.get("synthetic") and text_in(part, "text").startswith(_RUN_BY_USER)
@@ -178,7 +178,7 @@ class OpenCodeReader(ToolReader):
             self.note_user_text()
 
     def _take_response(self, info: PlainData, parts: list[PlainData]) -> None:
-        """Take a response of the model, and its calls."""
+        """Take a response of the model, and its calls, unless the user ran the command in it."""
         folder = text_in(info, "path.cwd") or self._session.cwd
         self.where = self._session._replace(cwd=folder, model=text_in(info, "modelID"))
         stated = [part.get("tokens") for part in parts_in(parts, "step-finish")]

@@ -61,7 +61,7 @@ class PiReader(ToolReader):
     tools = ToolNames("bash", "edit write", agents="subagent")
 
     def entry(self, line: PlainData) -> None:
-        """Take a line."""
+        """Take the head of a session, a message or a summary. Lines of state are left out."""
         kind = line.get("type")
         if kind == "session":
             self.version = line.get("version")

@@ -53,7 +53,7 @@ class QwenReader(GeminiReader):
         self._line_numbers: dict[str, int] = {}  # by the uuid of the line
 
     def entry(self, line: PlainData) -> None:
-        """Take a line."""
+        """Take a line. One without ``uuid`` is of an older version, in the form of Gemini CLI."""
         if "uuid" not in line:
             super().entry(line)
             return
@@ -104,7 +104,7 @@ class QwenReader(GeminiReader):
         self.note_user_message(text, is_typed=is_typed and text.strip() != "")
 
     def _take_response_line(self, line: PlainData) -> None:
-        """Take a response of the model."""
+        """Take a response of the model, and its calls."""
         usage = line.get("usageMetadata")
         tokens = _TOKENS.of(usage)
         prompt = count_in(usage, "promptTokenCount")

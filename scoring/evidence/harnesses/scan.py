@@ -261,7 +261,10 @@ class Scan(ABC):
         self._sources = []
 
     def _finish_reading(self) -> None:
-        """Wait for what is being read, and put what came without a warning into the store."""
+        """Wait for what is being read, and put it into the store: with a warning, only that it had.
+
+        What was not read in time goes to :attr:`not_read`.
+        """
         assert self._pool is not None
         seconds_of: dict[str, float] = {}
         with Store(self.cache_dir if self._keeps else None) as store:

@@ -94,7 +94,7 @@ class ToolReader(EventReader):
         self._calls_in_background: set[str] = set()
 
     def note_tool_call(self, call: object, name: object, given: object) -> None:
-        """Note a call of a tool.
+        """Note a call of a tool: of a shell, a patch, an edit, a commit, or of any other tool.
 
         Args:
             call: the id of the call.
@@ -196,10 +196,8 @@ def script_of(asked: object) -> str:
 def shell_answer(text: str, script: str) -> tuple[str, bool | None]:
     """Return what ``run_shell_command`` printed, and whether it failed.
 
-    An answer may begin with the script that was run, which is not what that printed.
-
-    None in place of that for a command that was moved to the background, and False where the
-    answer states no exit code.
+    The second is None for a command that was moved to the background, and False where the answer
+    states no exit code. An answer may begin with the script that was run, which is left out.
     """
     if text.startswith("Command moved to background"):
         return "", None
