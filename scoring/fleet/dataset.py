@@ -71,7 +71,7 @@ class DataSet:
     """
 
     def __init__(self, url: str, storage: Storage | None = None) -> None:
-        """Open a data set to read.
+        """Open a data set to read. One that does not exist has no rows.
 
         Raises:
             InputError: it cannot be read.
@@ -147,7 +147,7 @@ class DataSet:
         return dict(self.states.get(rubric, {}))
 
     def rows(self, table: str) -> Any:
-        """Return the rows of a table that count.
+        """Return the rows of a table that count, none where the table does not exist.
 
         Returns:
             A ``pyarrow.dataset.Dataset`` with the columns of this version of da-score.

@@ -116,6 +116,8 @@ def score_repository(
 def _score(repository: Repository, config: FleetConfig, rubric: Rubric) -> Result:
     """Score a repository that is a directory, and return its rows and what is known of it.
 
+    Without a log, only its work has rows.
+
     Raises:
         DaScoreError: the log cannot be scored.
     """

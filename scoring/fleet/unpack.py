@@ -76,6 +76,9 @@ def scratch_folder(config: FleetConfig) -> Iterator[Path]:
 def unpacked(repository: Repository, config: FleetConfig, folder: Path) -> Repository:
     """Unpack a repository at a URL, and return it as a directory.
 
+    Its transcripts are those next to it in the archive, if any. Its log is the folder there, or
+    else the one in the work tree.
+
     Args:
         repository: the repository.
         config: the fleet.

@@ -141,7 +141,7 @@ class LogWatch:
         self._unreported: list[LogChange] = []
 
     def look(self) -> list[LogChange]:
-        """Return what happened since the last look.
+        """Return what happened since the last look. The first look scores the newest entries.
 
         First come broken files, removed entries, and new or changed ones. After them come entries
         that score otherwise since the trunk moved. A file that cannot be read may be half written,

@@ -66,6 +66,8 @@ def save_deliberation(
 ) -> Path:
     """Write the transcript of a deliberation into an entry's folder, and return its file.
 
+    The file is named after its form, JSON or JSONL. One of the other form is removed.
+
     Args:
         log_dir: the log.
         iteration: the number of the entry.

@@ -163,6 +163,9 @@ def figure_of(
 ) -> Figure:
     """Compare one measure of two sides.
 
+    With too few units the verdict says so, and only a share still has an interval. Without any
+    units on a side, nothing has one.
+
     Args:
         measure: the measure.
         first: the values of the first side.

@@ -110,7 +110,8 @@ class AttributedLandings(Landings):
     def _tips(self) -> dict[CommitPair, Tip]:
         """The tips that contain a commit in question, each by its pair with the merge base.
 
-        Tips with most such commits come first. Those without a merge base are left out.
+        Tips with most such commits come first, at most :data:`MOST_TIPS`. Those without a merge
+        base are left out.
         """
         tips = {tip.sha: tip for tip in (*self._iterations, *self._branches)}
         counts = self._graph.counts(self._in_question)

@@ -46,7 +46,10 @@ class Sentences(NamedTuple):
 
 
 def sentences_of(text: str) -> Sentences:
-    """Cut text into the sentences that state something and those that ask."""
+    """Cut text into the sentences that state something and those that ask, each once.
+
+    A sentence of fewer than :data:`_FEWEST_WORDS` words states nothing.
+    """
     claims: dict[str, None] = {}
     questions: dict[str, None] = {}
     for paragraph in _paragraphs(text):

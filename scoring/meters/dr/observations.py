@@ -266,7 +266,11 @@ def jaccard(first: set[str], second: set[str]) -> float:
 
 
 def answers_of(deliberation_round: Round) -> dict[str, str]:
-    """Return what each agent said in a round, by name, without those that said nothing."""
+    """Return what each agent said in a round, by name, without responses that are blank.
+
+    The agent of the round is there in any case: with its response, or else the summary of the
+    round, its text or its claims, and "" without any of these.
+    """
     outputs = deliberation_round.outputs
     answers = {}
     if isinstance(outputs.responses, Mapping):

@@ -126,7 +126,10 @@ LATE_SHARE = 0.7
 
 
 def late_words(situation: Situation) -> str:
-    """Return what to say of a late round before anything else, or "" for an earlier one."""
+    """Return what to say of a late round before anything else.
+
+    "" for an earlier one, or where the config switches the rule for late rounds off.
+    """
     max_rounds = situation.config.round_limits.max_rounds
     if not situation.config.rules.late_rounds.enabled:
         return ""

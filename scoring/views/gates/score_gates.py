@@ -80,7 +80,10 @@ def _least_band(name: str, log: LogView) -> LeastBand:
 
 
 def _below_band(least: LeastBand, iteration: ExaminedIteration) -> Reasons:
-    """Yield why an iteration has a lower band than is demanded, or too little evidence for one."""
+    """Yield why an iteration has a lower band than is demanded, or too little evidence for one.
+
+    Nothing is yielded without a score.
+    """
     score = iteration.score
     if score.band == BAND_INSUFFICIENT:
         yield f"there is not enough evidence for a band: {score.coverage}; {why_little(iteration)}"
