@@ -316,7 +316,7 @@ class LogView(Frozen):
 
         Args:
             iteration: the iteration as it is scored now.
-            warn: takes a line for a sidecar that cannot be read.
+            warn: takes a line for a sidecar that cannot be read or is of another rubric.
         """
         computed = ExaminedIteration(
             facts=iteration.facts,
@@ -353,7 +353,10 @@ class LogView(Frozen):
         sources: Sources,
         git: GitFacts | None,
     ) -> "dict[int, Outcome]":
-        """Return what became of the chosen iterations, by number, and warn where git cannot say."""
+        """Return what became of the chosen iterations, by number, and warn where git cannot say.
+
+        Empty where that is not asked for, or git fails.
+        """
         if self.outcomes is None:
             return {}
 

@@ -247,7 +247,7 @@ def overwrite(path: Path, data: bytes, rights_from: Path | None = None) -> None:
 def atomic_stream(path: Path) -> Iterator[BinaryIO]:
     """Yield a file that all may read, and that replaces the target when the block ends.
 
-    After an error in the block the target is what it was.
+    After an error in the block the target is what it was; an OSError there becomes a WriteError.
 
     Args:
         path: the target.
@@ -293,6 +293,8 @@ def write_together(
 
 def _write(contents: Sequence[tuple[Path, bytes, _Rights]]) -> None:
     """Write files, each given with the bytes that it is to hold and with its rights.
+
+    One that holds them already is left as it is.
 
     Raises:
         WriteError: a file cannot be written; those before it may be new.

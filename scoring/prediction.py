@@ -225,7 +225,7 @@ class GroupedDraws:
 
     @functools.cached_property
     def _draws(self) -> "list[array[int]]":
-        """How often each draw has each group."""
+        """How often each draw has each group. Without two groups nothing is drawn."""
         groups = self._groups
         if len(groups) < 2:
             return []
@@ -266,7 +266,8 @@ class GroupedDraws:
     def gain(self, before: Values, after: Values) -> tuple[float, Interval | None]:
         """Return how much better ``after`` predicts than ``before``, and its interval.
 
-        The two are compared draw by draw. The interval is None where no draw gives both.
+        The two are compared draw by draw. The interval is None where no draw gives both. A figure
+        that is undefined counts as 0 in the difference.
 
         Args:
             before: a figure of every case.

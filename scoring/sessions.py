@@ -98,7 +98,9 @@ def sessions_of(
 def session_score(
     rubric: Rubric, session_id: str, scores: Iterable[Any]
 ) -> SessionScore:
-    """Score one session.
+    """Score one session by the mean of the members that suffice.
+
+    Without any it is not scored, and its band is ``insufficient`` if that of a member is.
 
     Args:
         rubric: the rubric of the scores, which names the bands.

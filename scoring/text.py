@@ -240,7 +240,7 @@ def cell(text: str, width: int) -> str:
 
 
 def shown(value: Any) -> str:
-    """Return a value as a message shows it: as JSON, cut, or "an object" or "a list"."""
+    """Return a value as a message shows it: as JSON, cut, or in words as "an object"."""
     if isinstance(value, Mapping):
         return "an object"
     if isinstance(value, list | tuple):

@@ -114,7 +114,8 @@ class Reader:
     def integer(self, node: Node) -> int:
         """Return a whole number in any spelling, a float without its fraction, or 0 for null.
 
-        The result has 64 bits, signed.
+        The result has 64 bits, signed. A float below these, or of 2**63, becomes
+        :data:`INT_MIN`; what is larger is refused.
         """
         value = self._numeric(node, "a whole number")
         if isinstance(value, float):

@@ -117,6 +117,8 @@ def _processor_seconds() -> float:
 def _status_of_error(error: BaseException, report: Warn) -> int:
     """Report why a command ended early, and return its exit status.
 
+    That the reader of the output is gone is not reported, and counts as success.
+
     Raises:
         Exception: the error itself, if it is a bug and a traceback was asked for.
     """

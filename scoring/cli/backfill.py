@@ -127,7 +127,8 @@ def _backfill(
 ) -> list[LogReport]:
     """Bring logs up to date, and return what was done, in the order of the logs.
 
-    A line for each log is printed if ``prints_progress`` is set.
+    A line for each log is printed if ``prints_progress`` is set. A log with settings that cannot
+    be used has failed, and the others go on.
     """
     plans = []
     failed = []

@@ -144,7 +144,8 @@ def _deadline(seconds: float) -> Iterator[None]:
 def _parse_arguments(arguments: tuple[str, ...]) -> tuple[int | None, HookInput]:
     """Return the iteration, or None if no argument is a number, and what the harness says.
 
-    Without JSON among the arguments, what the harness says is read from standard input.
+    Of several JSON arguments the last counts. Without one, what the harness says is read from
+    standard input.
 
     Raises:
         InputError: the JSON is not a whole object.

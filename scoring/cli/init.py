@@ -244,7 +244,7 @@ def _lines_about_git(
 
 
 def _untracked(paths: list[Path], top_level: Path) -> list[str]:
-    """Return which files and folders git neither tracks nor ignores, relative to the top."""
+    """Return which of the paths inside git neither tracks nor ignores, relative to the top."""
     options = ["--others", "--exclude-standard", "-z"]
     options += ["--directory", "--no-empty-directory"]
     excludes_file = own_repository(top_level).excludes_file

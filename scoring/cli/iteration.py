@@ -174,7 +174,7 @@ def _compare_with_evidence(
     """Compare the score of a sidecar with what the evidence gives now.
 
     The evidence is read under the rubric of the sidecar. Where the command line names another, the
-    state says so.
+    state says so. Where the evidence cannot be read, the score is unverified, without facts.
     """
     iteration = sidecar.iteration
     deliberation = _deliberation_of(sidecar, settings)

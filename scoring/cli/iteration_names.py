@@ -83,6 +83,9 @@ def _named_by_digits(text: str, settings: Settings) -> int:
 def _iteration_of(text: str, records: list[IterationRecord], settings: Settings) -> int:
     """Return the iteration that "last", a commit, or else the beginning of a session id names.
 
+    "last" is the one with the newest commit, or the highest where git has none of the commits. Of
+    several iterations a commit names the lowest, and a session the last.
+
     Raises:
         NotFoundError: the log has nothing of this name.
         SettingsError: several sessions begin with the text.

@@ -320,7 +320,10 @@ def kind_of(text: str) -> str:
 
 
 def _as_one_warning(texts: Sequence[str]) -> str:
-    """Return warnings of one kind as one line: ``iterations 3-5, 8: …`` where that is possible."""
+    """Return warnings of one kind as one line: ``iterations 3-5, 8: …`` where that is possible.
+
+    Otherwise it is the first one, and how many others there are.
+    """
     if len(texts) == 1:
         return texts[0]
 

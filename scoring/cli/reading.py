@@ -47,7 +47,7 @@ _WARNED_ENTRIES = "da-score.warned"
 def settings_of_whole_repository(options: PlainData, files: bool = True) -> Settings:
     """Return the settings for a whole repository, also when the command runs in a folder of it.
 
-    For commands that write files into the repository.
+    For commands that write files into the repository. Outside of one they are as for any command.
 
     Args:
         options: values of options by long name; None where one was not given.

@@ -117,7 +117,10 @@ def _read_sidecar(session_id: str, log_dir: Path) -> SessionScore:
 
 
 def _compare_with_evidence(sidecar: SessionScore, settings: Settings) -> SessionToShow:
-    """Score a session by what the evidence gives now, and compare its sidecar with that score."""
+    """Score a session by what the evidence gives now, and compare its sidecar with that score.
+
+    Where the evidence cannot be read, the score is that of the sidecar, and counts as current.
+    """
     members = {}
     for iteration in sidecar.iterations:
         with contextlib.suppress(NotFoundError):
@@ -148,8 +151,8 @@ def _compare_with_evidence(sidecar: SessionScore, settings: Settings) -> Session
 def _print_page(shown: SessionToShow, settings: Settings, version: str) -> None:
     """Print the page for people.
 
-    On a pipe, a rubric that fixes the text of the page leaves no room for states of sidecars: a
-    state that matters is then a warning.
+    Warns where the sidecar of the session is not current. On a pipe, a rubric that fixes the text
+    of the page leaves no room for states of iterations: those that matter are then a warning.
 
     Args:
         shown: the session.

@@ -50,7 +50,7 @@ class _Choice(NamedTuple):
     names: set[str] | None
 
     def includes(self, unit: Unit) -> bool:
-        """Return whether a unit is chosen."""
+        """Return whether a unit is chosen. One that lacks what a field asks about is not."""
         if self.period is not None and day_of(unit.ended) not in self.period:
             return False
         if self.task is not None and not any(

@@ -42,7 +42,7 @@ def read_ledger(
         warn: takes a warning about what is skipped.
 
     Raises:
-        GitError: the repository has no trunk.
+        GitError: the trunk that the settings name is not there.
         LogError: a log that was named is not there, or a log cannot be listed.
     """
     from scoring.outcomes.ledger import ledger  # loads every harness
@@ -151,7 +151,7 @@ def landing_line(
 
 
 def states_line(settings: Settings, iterations: list[IterationFacts]) -> str:
-    """Return a line that says what became of some iterations, or "" where git has no trunk."""
+    """Return a line that says what became of some iterations, or "" where git cannot say that."""
     count: Counter[State] = Counter()
     undecided = []
     for facts in iterations:
@@ -171,7 +171,7 @@ def states_line(settings: Settings, iterations: list[IterationFacts]) -> str:
 
 
 def _ledger(settings: Settings, read: Evidence | None = None) -> "Ledger | None":
-    """Return all of the work, or None without a trunk.
+    """Return all of the work, or None where git fails, as for a trunk that is not there.
 
     Args:
         settings: the settings of the command.

@@ -296,6 +296,8 @@ def _maker_of(
 ) -> MadeBy | None:
     """Return who made a commit, or None where nothing says that an agent made it.
 
+    Its sessions are those that named its checkpoints, or else those that made it, the newest first.
+
     Args:
         name: the name of the commit.
         commit: the commit.

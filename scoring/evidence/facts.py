@@ -102,16 +102,16 @@ class EntryEvidence:
     def of(self, record: IterationRecord, answers: Answers) -> IterationFacts:
         """Return what evidence says of one iteration.
 
+        No artifact or file next to the entry is read where only trusted evidence counts.
+
         Args:
             record: the entry.
             answers: what git and transcripts say of it.
         """
         iteration = record.iteration
         rules = self.sources.rules
-        # Without a folder no artifact exists.
         repo_dir = "" if self.sources.trusted else self.sources.repo_dir
         artifacts = [verifier.result_artifact for verifier in record.verifiers]
-
         places = []
         if rules.as_observed:
             places = [artifact_place(repo_dir, path) for path in artifacts]

@@ -310,7 +310,7 @@ class _Time(NamedTuple):
 
 
 def _take_time(reader: Reader, node: Node) -> _Time:
-    """Take a time of RFC 3339, or without quotes in any form that YAML knows.
+    """Take a time of RFC 3339, or without quotes in any form that YAML knows. Null has no time.
 
     Raises:
         YamlError: the text is not a time.

@@ -179,10 +179,11 @@ def rewards(
 ) -> dict[int, float]:
     """Return the reward of each iteration that has one from 0 to 1, by number.
 
-    The first of these counts:
+    The first of these counts, and no other one where that is out of range:
 
     - the reward in the file next to the entry;
-    - the reward of the run that has this log, where the log is that of a run;
+    - the reward of the run that has this log, where the log is that of a run, even one without
+      a reward;
     - the reward of the one run below ``repo_dir`` with the session that the entry names.
 
     Args:

@@ -158,7 +158,8 @@ def id_of_session(session: Session) -> str:
 def add_commits_of_sessions(agents: AgentCommits, work: WorkOfAgents) -> None:
     """Fill in ``by_session``, ``by_sha``, ``times`` and ``lost`` from what sessions made.
 
-    A commit that is known to belong to another repository does not count as lost.
+    A commit counts as lost that git does not have or has on no branch, unless it is known to belong
+    to another repository.
     """
     for session in work.sessions:
         session_id = id_of_session(session)
@@ -179,7 +180,7 @@ def add_commits_of_sessions(agents: AgentCommits, work: WorkOfAgents) -> None:
 def _idle_checkpoints(work: WorkOfAgents) -> set[str]:
     """Return the ids of checkpoints for which sessions edited nothing, as for a question.
 
-    Only those count of which a transcript was read.
+    Only those count of which a transcript was read, and that list no files.
     """
     read = set()
     edited = set()

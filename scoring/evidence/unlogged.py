@@ -57,6 +57,8 @@ def unlogged_commits(
 ) -> CommitsWithoutEntry:
     """Return the commits of agents that no entry names, and what the commits of sessions became.
 
+    They are in order of time, with numbers after that of the last entry.
+
     Args:
         work: what shows the commits of agents.
         records: the entries of the log.

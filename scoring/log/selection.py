@@ -41,7 +41,10 @@ class Selection(Frozen):
         return {record.iteration for record in self.select(records)}
 
     def _includes(self, record: IterationRecord) -> bool:
-        """Return whether all fields but ``last`` choose an entry."""
+        """Return whether all fields but ``last`` choose an entry.
+
+        ``since`` also chooses an entry with a date that is not a day.
+        """
         if self.only is not None and record.iteration not in self.only:
             return False
         if self.session is not None and record.agent.session_id != self.session:

@@ -93,7 +93,7 @@ def ledger(
 
     Raises:
         NotARepositoryError: the sources' folder is not in a work tree.
-        GitError: the repository has no trunk.
+        GitError: the trunk that the sources name is not there.
     """
     repository = GitRepository(sources.repo_dir)
     with AnswerStore(sources, log_dir) as store:
@@ -125,7 +125,7 @@ def ledger_of_log(
 
     Raises:
         NotARepositoryError: the sources' folder is not in a work tree.
-        GitError: the repository has no trunk.
+        GitError: the trunk that the sources name is not there.
     """
     book = ledger_of(evidence, outcomes, rules)
     assert isinstance(evidence.scan, AttributedScan)

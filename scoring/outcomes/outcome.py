@@ -126,7 +126,7 @@ def log_outcomes(
 
     Raises:
         NotARepositoryError: ``repo_dir`` is not in a work tree.
-        GitError: the trunk cannot be read.
+        GitError: the trunk is not there, or cannot be read.
     """
     history = AttributedHistory(repo_dir, records, trunk, cache_dir=cache_dir)
     return outcomes_in(history, records, rules or OutcomeRules())

@@ -149,7 +149,10 @@ class Provenance(Frozen):
 
 
 def provenance_of(facts: IterationFacts) -> Provenance:
-    """Return what the transcript and git signals of one iteration are computed from."""
+    """Return what the transcript and git signals of one iteration are computed from.
+
+    It has no times for an iteration without a window, or with one that ends before it starts.
+    """
     window = facts.window
     if window and not window.is_ordered:
         window = None

@@ -75,6 +75,8 @@ def state_of(
 ) -> State:
     """Return what a sidecar is worth under a rubric.
 
+    It is unverified where evidence that is gone explains all that differs, and otherwise stale.
+
     Args:
         kept: the score in the sidecar.
         rubric: the rubric that scores.
@@ -160,7 +162,7 @@ def _expected(
 
 
 def session_state(kept: SessionScore, computed: SessionScore) -> State:
-    """Return what the sidecar of a session is worth.
+    """Return what the sidecar of a session is worth: current where both are equal, else stale.
 
     Args:
         kept: the score in the sidecar.
@@ -295,9 +297,9 @@ def _rank(band: str, rubric: Rubric) -> int:
 def _differences(
     kept: PersistedScore, expected: PersistedScore, more_only: bool = False
 ) -> Iterator[str]:
-    """Yield the first row that differs, in words, or else how the values differ.
+    """Yield in words the first row of both that differs, or else how the values differ.
 
-    With ``more_only`` it is the first row that says more than the evidence gives.
+    With ``more_only`` only the first row that says more than the evidence gives, if there is one.
     """
     kept_rows = rows_by_signal(kept)
     for row in expected.breakdown:

@@ -134,7 +134,10 @@ class SidecarComparison(Frozen):
 
     @property
     def only_git_changed(self) -> bool:
-        """Whether provenance and votes show no change but what git says of trunk and landing."""
+        """Whether git says something else of trunk and landing, and all else is as it was.
+
+        False without an old score that can be read, or without an old provenance.
+        """
         old = self.old_provenance
         new = self.files.provenance
         if old is None or new is None or self.old_score is None:
@@ -162,7 +165,10 @@ def _votes(score: PersistedScore) -> dict[str, tuple[object, ...]]:
 def compare_with_sidecar(
     iter_log_dir: Path | str, scored: ScoredIteration
 ) -> SidecarComparison:
-    """Build the sidecar of an iteration, and compare it with the one on disk."""
+    """Build the sidecar of an iteration, and compare it with the one on disk.
+
+    A sidecar that is missing or cannot be read gives no old score.
+    """
     iteration = scored.record.iteration
     new = scored.provenance
     files = sidecar_of(scored.persisted, new)

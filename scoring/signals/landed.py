@@ -308,7 +308,8 @@ def _not_landed(landing: Landing) -> str:
 def landed_claim(record: IterationRecord) -> SignalValue:
     """Return what agent and reviewer claim of the landing: the mean of the claims that there are.
 
-    Absent without any.
+    A note of the agent claims it where it says ``yes``, and denies it otherwise. A decision that is
+    not known does not count. Absent without any claim.
     """
     votes = []
     details = []

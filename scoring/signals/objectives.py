@@ -19,6 +19,8 @@ def objective_checks(
 ) -> IterationObjectives:
     """Check what the transcripts of an iteration show.
 
+    The checks of its window are absent where no transcript covers that.
+
     Args:
         facts: what transcripts show in its window; None where it has no window of time.
         observed: what was seen in the iteration's own lines; None where iterations have no lines

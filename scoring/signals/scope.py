@@ -103,8 +103,8 @@ class Scope(Signal):
 def scope_value(changed: Changed, entries: Sequence[str], task_id: str) -> SignalValue:
     """Measure the share of the changed files that are inside a task's declared scope.
 
-    Absent without a declared scope, and where git does not know the changed files. 1 for a commit
-    that changed no files.
+    Absent without a declared scope, where git does not know the changed files, and where there are
+    too many patterns for so many files. 1 for a commit that changed no files.
 
     Args:
         changed: what the iteration changed.

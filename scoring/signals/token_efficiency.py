@@ -72,6 +72,8 @@ def efficiency_value(
 ) -> SignalValue:
     """Return the cache hit rate of an iteration.
 
+    Absent where no tokens are known, and where the rate that the entry reports is not finite.
+
     Args:
         native: the tokens that the entry reports, which win over transcripts; None without.
         facts: what transcripts show; None where the iteration has no window of time, and then the

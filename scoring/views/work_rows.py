@@ -67,8 +67,8 @@ def work_of(
     """Return the selected work of a log's repository, what ended first at the beginning.
 
     Work without a time comes before all other. Evidence is always read as attributed. Days select
-    work by when it ended. Where git cannot say what became of work, as without a trunk, there is a
-    warning, and no rows.
+    work by when it ended. Where git fails, as for a trunk that is not there, it warns and returns
+    no rows.
 
     Args:
         view: the log, and which of its iterations are selected.

@@ -300,8 +300,8 @@ def _targets_of_copy(call: ProgramCall, named: Words) -> list[str]:
     """Return what a copy, a move or a link may write: its destination, and files in that folder.
 
     The first of ``named``, the folders that options name, is the destination where there is any.
+    Empty where the command does not say where the copy goes.
     """
-    # Where the command does not say where the copy goes, none is known.
     destination = "." if call.name == "ln" else ""
     if named:
         destination = named[0]

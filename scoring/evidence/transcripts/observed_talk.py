@@ -68,7 +68,10 @@ class ObservedTalk:
         self._note(ChatText(*place, by_user=True, claims_tests_pass=False))
 
     def note_prompt_text(self, place: EventPlace, text: str) -> None:
-        """Note what a person says of the work before, if a tool was called. No text is kept."""
+        """Note what a person says of the work before, if a tool was called. No text is kept.
+
+        A plan that the text takes from another session is noted in any case.
+        """
         self._is_idle = True
         is_again = self._last_prompt == key_of(text)
         self._last_prompt = key_of(text)

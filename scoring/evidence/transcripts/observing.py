@@ -100,7 +100,10 @@ class Observations:
         self._talk.note_user_text(self.at)
 
     def note_prompt_text(self, text: str) -> None:
-        """Note what a person says of the work before, if a tool was called. No text is kept."""
+        """Note what a person says of the work before, if a tool was called. No text is kept.
+
+        A plan that the text takes from another session is noted in any case.
+        """
         self._talk.note_prompt_text(self.at, text)
 
     def note_prompts_taken_back(self, since: int) -> None:
