@@ -18,7 +18,7 @@ from scoring.evidence.commands.objective_flags import CallFlag, command_flags
 from scoring.evidence.commands.shell import commands_of
 from scoring.evidence.commands.testruns import TestTools
 
-from .edits import AddedLines, PathTexts, lines_patched, paths_patched, with_slashes
+from .edits import AddedLines, lines_patched, paths_patched, with_slashes
 from .events import (
     AgentStarted,
     Call,
@@ -37,7 +37,7 @@ from .open_calls import EventPlace, OpenCall, refuse_many_calls
 from .transcript_events import TranscriptEvents, TranscriptLine
 
 
-class Observations:
+class Observations(ObservedTalk):
     """What is seen in one transcript.
 
     :meth:`begin_line` begins a line, and the methods ``note_…`` take what is in it. Methods that
@@ -45,22 +45,15 @@ class Observations:
     reading. The id of a call may be any value: a call with another value than a text has no id.
 
     Attributes:
-        at: the index of the span and the number of the line that was begun last; -1 before the
-            first one.
-        noted: the events so far, by kind. Runs of tests and commits come when the reading ends.
-        files: the paths that events name, and what the session wrote and was shown of files.
         refused_calls: the keys of calls that the user refused, which do not count as calls.
     """
 
     def __init__(self, tools: TestTools | None) -> None:
         """Begin a transcript. Take the test tools; None: those of the table alone."""
-        self.at = EventPlace(span=-1, line=-1)
-        self.noted: defaultdict[type[Event], list[Any]] = defaultdict(list)
-        self.files = PathTexts()
+        super().__init__()
         self.refused_calls: set[int] = set()
 
         self._lines: list[TranscriptLine] = []
-        self._talk = ObservedTalk(self.noted, self.files)
         self._runs = ObservedRuns(tools or TestTools(), self.files)
         self._commits = ObservedCommits(self.files)
         self._work_trees: set[str] = set()
@@ -70,8 +63,6 @@ class Observations:
         self._response_of_ended: dict[int, int] = {}  # keys, by those of calls
         # a failure may be written before its call
         self._failed_before_call: set[int] = set()
-
-        self._response = 0  # the key of the last one
 
     def begin_line(self, span: int, number: int, time: int, key: int) -> None:
         """Begin a line.
@@ -85,37 +76,6 @@ class Observations:
         if number != self.at.line:
             self._lines.append(TranscriptLine(number, time, key))
         self.at = EventPlace(span, number)
-
-    def note_agent_line(self, response: str | None) -> None:
-        """Note that the agent wrote the line, and the id of its response, or None if not known."""
-        self._response = key_of(response) if response else 0
-        self._talk.note_agent_line()
-
-    def note_agent_text(self, text: str) -> None:
-        """Note a text of the agent to the user. Not for texts of sub-agents."""
-        self._talk.note_agent_text(self.at, text)
-
-    def note_user_text(self) -> None:
-        """Note a text of the user, or of the harness in the user's place. It ends a reply."""
-        self._talk.note_user_text(self.at)
-
-    def note_prompt_text(self, text: str) -> None:
-        """Note what a person says of the work before, if a tool was called. No text is kept.
-
-        A plan that the text takes from another session is noted in any case.
-        """
-        self._talk.note_prompt_text(self.at, text)
-
-    def note_prompts_taken_back(self, since: int) -> None:
-        """Note that the user took back the prompts in line ``since`` and in later lines."""
-        self._talk.take_back_prompts(since)
-
-    def note_interruption(self) -> None:
-        """Note that the user stopped the agent.
-
-        Just after the user declined a question, it does not count as a stop.
-        """
-        self._talk.note_interruption(self.at)
 
     def note_compaction(self) -> None:
         """Note that the harness replaced what came before by a summary."""
@@ -176,7 +136,7 @@ class Observations:
         opened = self.open_call(call)
         opened.works = True
         opened.replaces_text = replaces_text
-        self._talk.note_work()
+        self._note_work()
         self._runs.note_edit()
         opened.note(Edit, self.files.path_numbers(paths, folder), by_tool=True)
         opened.written = self.files.changes(lines, folder, whole=whole)
@@ -218,7 +178,7 @@ class Observations:
         folder = with_slashes(folder)
         commands = commands_of(text)
         opened.works = True
-        self._talk.note_work()
+        self._note_work()
         opened.does_one_thing = len(commands) == 1
         opened.folder = folder
         self._runs.note_command(opened, commands, text)
@@ -310,7 +270,7 @@ class Observations:
             self.files.take_back(opened.written)
         self.refused_calls.add(key)
         asks_user = opened is not None and opened.asks_user
-        self._talk.note_refusal(self.at, response, reason, of_question=asks_user)
+        self._note_decline(response, reason, of_question=asks_user)
 
     # The end.
 
@@ -347,12 +307,9 @@ class Observations:
         events.texts = list(texts)
         return events
 
-    def _note(self, event_type: type[Event], /, **fields: Any) -> None:
-        self.noted[event_type].append(event_type(*self.at, **fields))
-
     def open_call(self, call: object) -> OpenCall:
         """Begin a call. A call with an id that came before is begun as ended: it adds nothing."""
-        self._talk.note_call()
+        self._note_use_of_tool()
         refuse_many_calls(len(self._open_calls) + len(self._calls_without_id))
         opened = OpenCall(self.at, self._key_of_call(call), self._response)
         if not opened.key:
