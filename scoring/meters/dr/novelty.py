@@ -3,14 +3,13 @@
 A level is a way to tell whether a claim is new: L0 compares its text, L1 its words, L2 its meaning.
 """
 
-from collections import Counter, defaultdict
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable, Set
 from typing import TypeAlias
 
 from msgspec.structs import replace
 
 from scoring.frozen import Frozen
-from scoring.meters import Level, at_least, at_most, novelty_level
+from scoring.meters import Level, at_least, novelty_level
 
 from .profile import Profile
 from .semantic import Meanings
@@ -141,49 +140,27 @@ def new_by_words(rounds: Iterable[Iterable[str]], threshold: float) -> list[list
         threshold: a claim is not new when the Jaccard index of its words and the words of any claim
             of an earlier round is at least this.
     """
-    index = _WordIndex(threshold)
+    earlier: set[frozenset[str]] = set()
     answers = []
     for claims in rounds:
         word_sets = [frozenset(claim.split()) for claim in claims]
-        answers.append([index.is_new(words) for words in word_sets])
-        for words in word_sets:
-            index.add(words)
+        answers.append([_is_new(words, earlier, threshold) for words in word_sets])
+        earlier.update(word_sets)
     return answers
 
 
-class _WordIndex:
-    """The claims so far by their words. A claim is compared only with claims that share a word."""
+def _is_new(
+    words: frozenset[str], earlier: Collection[frozenset[str]], threshold: float
+) -> bool:
+    """Return whether a claim reaches the threshold with none of some earlier ones."""
+    if words in earlier:
+        return False
+    return not any(at_least(jaccard(words, other), threshold) for other in earlier)
 
-    def __init__(self, threshold: float) -> None:
-        self._threshold = threshold
-        self._claims: set[frozenset[str]] = set()
-        self._claims_with = defaultdict[str, list[frozenset[str]]](list)
 
-    def add(self, words: frozenset[str]) -> None:
-        """Add a claim by its words, if it is not there yet."""
-        if words in self._claims:
-            return
-
-        self._claims.add(words)
-        for word in words:
-            self._claims_with[word].append(words)
-
-    def is_new(self, words: frozenset[str]) -> bool:
-        """Return whether no claim so far reaches the threshold with its words."""
-        if words in self._claims:
-            return False
-        if self._claims and at_most(self._threshold, 0):
-            return False  # everything is similar enough, even without a shared word
-
-        shared_words = Counter[frozenset[str]]()
-        for word in words:
-            shared_words.update(self._claims_with.get(word, ()))
-
-        for claim, shared in shared_words.items():
-            either = len(words) + len(claim) - shared
-            if at_least(shared / either, self._threshold):
-                return False
-        return True
+def jaccard(first: Set[str], second: Set[str]) -> float:
+    """Return the Jaccard index of two sets of words, 0 to 1."""
+    return len(first & second) / max(1, len(first | second))
 
 
 def classify(

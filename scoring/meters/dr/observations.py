@@ -19,7 +19,7 @@ from scoring.text import printable
 from . import DRResult, score_transcript
 from .composite import summary_of
 from .extraction import sentences_of
-from .novelty import classify, normalize
+from .novelty import classify, jaccard, normalize
 from .phrases import has_word, plain
 from .profile import DEFAULT, Profile
 from .recommendation import recommend
@@ -258,11 +258,6 @@ def _contradicts(first: set[str], second: set[str]) -> bool:
 
 def _is_negated(words: set[str]) -> bool:
     return bool(words & NEGATIONS) or any(word.endswith("n't") for word in words)
-
-
-def jaccard(first: set[str], second: set[str]) -> float:
-    """Return the Jaccard index of two sets of words, 0 to 1."""
-    return len(first & second) / max(1, len(first | second))
 
 
 def answers_of(deliberation_round: Round) -> dict[str, str]:
