@@ -44,19 +44,11 @@ _NEW_BRANCH = frozenset({"-b", "-B", "-c", "-C", "--create", "--force-create"})
 _DETACH = frozenset({"--detach", "-d"})
 
 
-def leaves_stash(commands: Commands) -> bool | None:
-    """Return whether the work is in a stash after a line, or None where the line does not say."""
-    state = None
-    for call in _git_calls(commands):
-        if call.subcommand == "stash":
-            state = _is_stashed_after(call, state)
-    return state
-
-
-def stashes_work(commands: Commands) -> bool:
-    """Return whether a line puts the work into a stash, also where it takes it out again."""
+def stash_states(commands: Commands) -> list[bool]:
+    """Return whether the work is in a stash after each command of a line that changes that."""
     stashes = [call for call in _git_calls(commands) if call.subcommand == "stash"]
-    return any(_is_stashed_after(call, False) for call in stashes)
+    states = [_is_stashed_after(call, None) for call in stashes]
+    return [state for state in states if state is not None]
 
 
 def checked_out_code(commands: Commands, folder: str = "") -> str | None:

@@ -11,8 +11,7 @@ from scoring.evidence.commands import git_commands
 from scoring.evidence.commands.run_folders import expand_home
 from scoring.evidence.commands.shell_command import Commands
 from scoring.evidence.commands.tested_code import (
-    leaves_stash,
-    stashes_work,
+    stash_states,
     work_trees_of,
 )
 from scoring.evidence.commands.testruns import TestTools
@@ -62,11 +61,10 @@ class ObservedRuns:
         stash_call = self._stash_call
         is_stashed = self._is_stashed or bool(stash_call and not stash_call.ended)
         opened.run = self._tools.run_of(commands, text, stashed=is_stashed)
-        opened.leaves_stash = leaves_stash(commands)
-        if stashes_work(commands):
-            self._stash_call = opened
-        elif opened.leaves_stash is False:
-            self._stash_call = None
+        states = stash_states(commands)
+        if states:
+            opened.leaves_stash = states[-1]
+            self._stash_call = opened if any(states) else None
         self._work_trees += [
             path_in(opened.folder, path) for path in work_trees_of(commands)
         ]
