@@ -22,7 +22,7 @@ from scoring.views.cost import (
 from scoring.views.cost_days import CostDays
 from scoring.views.cost_pages import cost_page, machine_cost_page
 from scoring.views.gone_folders import left_out_notes, left_out_sessions
-from scoring.views.machine_cost import machine_cost
+from scoring.views.machine_cost import UseSum, machine_cost
 from scoring.views.work_rows import day_of, without_cost, work_rows
 
 from .options import (
@@ -78,7 +78,9 @@ def command(
             used = used_by_sessions(observing_sources(settings))
         with stored_prices(settings.store_dir):
             of_machine = machine_cost(used, wanted)
-        sums = of_machine.as_dict() if of_machine else {}
+        sums = {
+            kind: list(map(UseSum._asdict, uses)) for kind, uses in of_machine.items()
+        }
         value = wanted.as_dict() | {"everything": sums}
         reply(settings, value, machine_cost_page(of_machine, wanted))
         return

@@ -168,7 +168,7 @@ def command(
     notes += left_out_notes(left_out)
     notes += notes_on_sources(settings, book)
     value |= {
-        "left_out": [session.as_dict() for session in left_out],
+        "left_out": [session._asdict() for session in left_out],
         "notes": notes,
     }
     if_none = none_chosen(book.units) or NO_WORK

@@ -284,6 +284,6 @@ class Costs(NamedTuple):
             "groups": [group.as_dict() for group in self.groups],
             "dearest": [paid_unit.as_dict() for paid_unit in self.dearest],
             "without_cost": self.without_cost,
-            "left_out": [session.as_dict() for session in self.left_out],
+            "left_out": [session._asdict() for session in self.left_out],
             "notes": self.notes,
         }

@@ -1,6 +1,6 @@
 """Costs as people read them: those of work, and those of all sessions of the machine."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from scoring.text import counted, short, shortened
 
@@ -9,7 +9,7 @@ from .cost import HEADINGS, CostFate, Costs, CostSum, PaidUnit, fate_of
 from .cost_days import CostDays
 from .landing_text import STATE_WORDS
 from .look_at import is_commit
-from .machine_cost import MachineCost, UseSum
+from .machine_cost import UseSum
 from .table import Line, Page, Table, numeric
 from .work_rows import day_of
 
@@ -73,20 +73,24 @@ def _dearest_table(units: Sequence[PaidUnit], days: CostDays) -> Table:
     return Table((numeric("COST"), "ENDED", "STATE", "SUBJECT", "WHERE"), rows)
 
 
-def machine_cost_page(costs: MachineCost | None, days: CostDays) -> Page:
-    """Yield what all sessions of the machine cost; None: no cost is known on these days."""
-    if costs is None:
+def machine_cost_page(
+    sums_by_kind: Mapping[str, Sequence[UseSum]], days: CostDays
+) -> Page:
+    """Yield what all sessions of the machine cost, as ``machine_cost`` returns it."""
+    if not sums_by_kind:
         yield _nothing_known(days)
         return
 
-    sessions = counted(costs.total.sessions, "session")
-    cost = cost_text(costs.total.cost)
-    yield Line(f"{cost} for {sessions} on this machine, {days}", "bold")
+    *by_kind, (_, [total]) = sums_by_kind.items()
+    sessions = counted(total.sessions, "session")
+    yield Line(
+        f"{cost_text(total.cost)} for {sessions} on this machine, {days}", "bold"
+    )
     yield _zone_line(days)
-    for kind, sums in costs.sums_by_kind().items():
+    for kind, sums in by_kind:
         yield ""
         yield _use_table(kind, sums)
-        if sum(use.sessions for use in sums) > costs.total.sessions:
+        if sum(use.sessions for use in sums) > total.sessions:
             yield Line(
                 f"A session of more than one {kind} counts in the row of each.", "dim"
             )

@@ -4,7 +4,6 @@ import shlex
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
-from scoring.frozen import PlainData
 from scoring.outcomes.everything import UsedBySession
 from scoring.outcomes.spending import sum_of_known
 from scoring.text import counted
@@ -27,10 +26,6 @@ class LeftOutSession(NamedTuple):
     harness: str
     folder: str
     cost: float | None
-
-    def as_dict(self) -> PlainData:
-        """Return the session for JSON."""
-        return self._asdict()
 
 
 def left_out_sessions(

@@ -3,7 +3,6 @@
 from collections.abc import Callable, Iterable, Sequence
 from typing import NamedTuple
 
-from scoring.frozen import PlainData
 from scoring.grouping import lists_by_key
 from scoring.outcomes.everything import UsedBySession
 from scoring.outcomes.spending import Charge, sum_of_known
@@ -35,42 +34,14 @@ class UseSum(NamedTuple):
     responses: int
     unpriced_responses: int
 
-    def as_dict(self) -> PlainData:
-        """Return the sum for JSON."""
-        return self._asdict()
 
+def machine_cost(
+    used: Iterable[UsedBySession], days: CostDays
+) -> dict[str, list[UseSum]]:
+    """Return what sessions cost on some days, or {} without a charge on them.
 
-class MachineCost(NamedTuple):
-    """What all sessions of the machine cost. The dearest of each list comes first.
-
-    Attributes:
-        repositories: the sums by repository.
-        harnesses: the sums by harness.
-        models: the sums by model.
-        total: the sum of all.
-    """
-
-    repositories: Sequence[UseSum]
-    harnesses: Sequence[UseSum]
-    models: Sequence[UseSum]
-    total: UseSum
-
-    def sums_by_kind(self) -> dict[str, Sequence[UseSum]]:
-        """Return the lists of sums by what they are by: ``repository``, ``harness``, ``model``."""
-        return {
-            "repository": self.repositories,
-            "harness": self.harnesses,
-            "model": self.models,
-        }
-
-    def as_dict(self) -> PlainData:
-        """Return the costs for JSON. ``all`` is a list with the total."""
-        every = self.sums_by_kind() | {"all": [self.total]}
-        return {kind: [use.as_dict() for use in sums] for kind, sums in every.items()}
-
-
-def machine_cost(used: Iterable[UsedBySession], days: CostDays) -> MachineCost | None:
-    """Return what sessions cost on some days, or None without a charge on them.
+    The lists of sums are under what they are by: ``repository``, ``harness`` and ``model``, the
+    dearest first. The list ``all`` has one sum, of all.
 
     Args:
         used: what each session of the machine used in each repository.
@@ -81,14 +52,14 @@ def machine_cost(used: Iterable[UsedBySession], days: CostDays) -> MachineCost |
         for charge, _ in days.charges(use.spending):
             uses.append(_Use(use, charge))
     if not uses:
-        return None
+        return {}
 
-    return MachineCost(
-        repositories=_sums(uses, lambda use: use.by_session.repository),
-        harnesses=_sums(uses, lambda use: use.by_session.session[0]),
-        models=_sums(uses, lambda use: use.charge.model),
-        total=_sum_of("all", uses),
-    )
+    return {
+        "repository": _sums(uses, lambda use: use.by_session.repository),
+        "harness": _sums(uses, lambda use: use.by_session.session[0]),
+        "model": _sums(uses, lambda use: use.charge.model),
+        "all": [_sum_of("all", uses)],
+    }
 
 
 def _sums(uses: Sequence[_Use], name_of: Callable[[_Use], str]) -> list[UseSum]:
