@@ -9,19 +9,18 @@ import re
 import textwrap
 from collections.abc import Iterator
 from pathlib import Path
-from typing import NamedTuple
 
-from scoring.errors import InputError, LogError, NotFoundError, Warn
+from scoring.errors import InputError, NotFoundError, Warn
 from scoring.evidence.git.authorship import AttributedHistory
 from scoring.evidence.git.commit_history import ChangeSize, WrittenCommit
 from scoring.evidence.git.repository import GitRepository
-from scoring.files import exclusive_lock, list_names, make_folder, write_atomically
-from scoring.log.find import is_entry_name
-from scoring.log.load import load_entry
+from scoring.files import exclusive_lock, make_folder, write_atomically
 from scoring.log.model import SCHEMA_NESTED
 from scoring.log.parse import ENTRIES
 from scoring.log.schema import DescribedField, described_fields
 from scoring.text import shown, trim
+
+from .existing_log import read_existing_log
 
 ENTRY_MODE = 0o644
 
@@ -90,18 +89,6 @@ _EXAMPLES = {
 }
 
 
-class ExistingEntry(NamedTuple):
-    """An entry that a log has.
-
-    Attributes:
-        path: its file.
-        commit: the commit that the entry names, as written; "" if it names none or cannot be read.
-    """
-
-    path: Path
-    commit: str
-
-
 def new_entry(
     log_dir: Path,
     repo_dir: Path,
@@ -114,7 +101,7 @@ def new_entry(
     Args:
         log_dir: the log, which is made where it does not exist.
         repo_dir: the repository of the commit.
-        iteration: the number of the entry; None is the number after the highest of an entry.
+        iteration: the number of the entry; None is the number after the highest of the log.
         commit: a name of the commit, as git takes it.
         warn: takes a warning when another entry names the commit.
 
@@ -127,13 +114,11 @@ def new_entry(
 
     make_folder(log_dir)
     with exclusive_lock(log_dir):
-        entries = existing_entries(log_dir)
+        log = read_existing_log(log_dir)
         if iteration is None:
-            iteration = max(entries, default=0) + 1
+            iteration = log.highest + 1
 
-        path = log_dir / f"iter-{iteration}.yaml"
-        if iteration in entries:
-            path = entries[iteration].path
+        path = log.files.get(iteration, log_dir / f"iter-{iteration}.yaml")
         if os.path.lexists(path):
             raise InputError(
                 f"{path}: iteration {iteration} has an entry already; it was left alone"
@@ -141,42 +126,16 @@ def new_entry(
         write_atomically(path, template(iteration, fields).encode(), mode=ENTRY_MODE)
 
     sha = fields.get("commit", "").strip('"')
-    for other, entry in entries.items():
-        if len(entry.commit) >= SAME_COMMIT and sha.startswith(entry.commit.lower()):
+    for record in log.records:
+        named = trim(record.commit).lower()
+        if len(named) >= SAME_COMMIT and sha.startswith(named):
             warn(
-                f"{path}: commit {sha[:12]} is named by iteration {other} as well;"
+                f"{path}: commit {sha[:12]} is named by iteration {record.iteration} as well;"
                 " name another one with --commit"
             )
             break
 
     return path
-
-
-def existing_entries(log_dir: Path) -> dict[int, ExistingEntry]:
-    """Return the entries of a log by number, without those of the archive.
-
-    An entry that cannot be read has the number in its file's name, and no commit. A folder
-    that does not exist has no entries.
-    """
-    entries: dict[int, ExistingEntry] = {}
-    if not log_dir.is_dir():
-        return entries
-
-    for name in filter(is_entry_name, list_names(log_dir)):
-        path = log_dir / name
-        try:
-            record = load_entry(path)
-            entries[record.iteration] = ExistingEntry(path, trim(record.commit))
-        except LogError:
-            entries[number_of(name)] = ExistingEntry(path, "")
-
-    return entries
-
-
-def number_of(name: str) -> int:
-    """Return the iteration in the name of an entry's file, cut to its first 18 digits."""
-    digits = name.removeprefix("iter-").removesuffix(".yaml").lstrip("0")
-    return int(digits[:18] or 0)
 
 
 def fields_from_git(repo_dir: Path, name: str) -> dict[str, str]:

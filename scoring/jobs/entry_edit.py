@@ -24,7 +24,8 @@ from scoring.text import shown
 from scoring.yamlnodes import Scalar, Sequence
 from scoring.yamlread import Reader, fields_in, parse
 
-from .entries import existing_entries, quoted
+from .entries import quoted
+from .existing_log import read_existing_log
 from .yaml_edit import composed, edited, value_set
 
 _FIXED_FIELDS = ("schema_version", "iteration")
@@ -50,11 +51,10 @@ def set_value(
         InputError: the file cannot be read, or the edit would change more than the field.
         WriteError: the file cannot be written.
     """
-    entries = existing_entries(log_dir)
-    if iteration not in entries:
+    file = read_existing_log(log_dir).files.get(iteration)
+    if file is None:
         raise no_such_entry(log_dir, iteration)
 
-    file = entries[iteration].path
     with exclusive_lock(log_dir):
         old = read_file(file, within=log_dir)
         overwrite(file, _with_value(file, old, path, text))

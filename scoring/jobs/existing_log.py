@@ -8,7 +8,7 @@ from pathlib import Path
 
 from scoring.errors import InputError, LogError
 from scoring.files import read_file
-from scoring.log.find import ARCHIVE_NAME, is_entry_name, names_in_log
+from scoring.log.find import ARCHIVE_NAME, is_entry_name, names_in_log, number_of
 from scoring.log.load import load_archive, load_entries
 from scoring.log.model import IterationRecord
 from scoring.store import Store
@@ -31,12 +31,15 @@ class ExistingLog:
         records: its entries, sorted by iteration.
         broken: a line for each entry that cannot be read.
         named_by_broken: by a commit in lower case, the unreadable file that names the commit.
+        files: the file of each iteration that has one of its own. That of an entry that cannot be
+            read counts for the number in its name.
         highest: the highest number in the names of files or in entries; 0 without any.
     """
 
     records: list[IterationRecord] = field(default_factory=list)
     broken: list[str] = field(default_factory=list)
     named_by_broken: dict[str, str] = field(default_factory=dict)
+    files: dict[int, Path] = field(default_factory=dict)
     highest: int = 0
 
 
@@ -67,10 +70,15 @@ def read_existing_log(
     read = dict(load_entries(log_dir, entry_names, true_flags, errors.append, store))
     log.records += read.values()
     for name in entry_names:
-        if name not in read:
-            with contextlib.suppress(InputError):
-                for sha in _COMMIT_LINE.findall(read_file(log_dir / name)):
-                    log.named_by_broken[sha.decode().lower()] = name
+        path = log_dir / name
+        if name in read:
+            log.files[read[name].iteration] = path
+            continue
+
+        log.files[number_of(name)] = path
+        with contextlib.suppress(InputError):
+            for sha in _COMMIT_LINE.findall(read_file(path)):
+                log.named_by_broken[sha.decode().lower()] = name
 
     if ARCHIVE_NAME in names:
         try:

@@ -14,14 +14,14 @@ from scoring.evidence.entry_files import deliberation_facts, hook_facts
 from scoring.evidence.git.repository import GitRepository
 from scoring.evidence.labels import label_facts
 from scoring.files import read_file
-from scoring.log.find import ARCHIVE_NAME, is_entry_name, names_in_log
+from scoring.log.find import ARCHIVE_NAME, is_entry_name, names_in_log, number_of
 from scoring.log.parse import MOST_IN_ENTRY, parse_archive, record_of
 from scoring.log.schema import faults_of
 from scoring.text import shown, trim
 from scoring.yamlnodes import MappingNode, Node, Sequence
 from scoring.yamlread import Reader, fields_in, parse
 
-from .entries import SAME_COMMIT, number_of
+from .entries import SAME_COMMIT
 
 Level = Literal["error", "warning"]
 

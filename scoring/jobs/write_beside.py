@@ -21,10 +21,8 @@ from scoring.evidence.entry_files import (
 from scoring.evidence.harnesses.fields import keys_of
 from scoring.files import exclusive_lock, overwrite, read_or_none
 from scoring.frozen import fields_of
-from scoring.log.find import is_entry_name, missing_log_message, names_in_log
+from scoring.log.find import is_entry_name, missing_log_message, names_in_log, number_of
 from scoring.text import shown
-
-from .entries import number_of
 
 LIFECYCLES = {
     "pre_tool_use": "prevent_before_action",

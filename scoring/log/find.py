@@ -63,6 +63,12 @@ def is_entry_name(name: str) -> bool:
     return _ENTRY_NAME.fullmatch(name) is not None
 
 
+def number_of(name: str) -> int:
+    """Return the iteration in the name of an entry's file, cut to its first 18 digits."""
+    digits = name.removeprefix("iter-").removesuffix(".yaml").lstrip("0")
+    return int(digits[:18] or 0)
+
+
 def holds_entries(folder: Path) -> bool:
     """Return whether a folder exists and holds entries or an archive of entries.
 

@@ -109,6 +109,29 @@ class TestNew:
             yaml.safe_load((place.log / "iter-2.yaml").read_text())["commit"] == first
         )
 
+    @pytest.mark.parametrize(
+        ("files", "written"),
+        [
+            pytest.param({}, "iter-1.yaml", id="the first entry"),
+            pytest.param(
+                {"historical.yaml": "iterations:\n- iteration: 8\n"},
+                "iter-9.yaml",
+                id="after those of the archive",
+            ),
+            pytest.param(
+                {"iter-5.human-labels.yaml": ""}, "iter-6.yaml", id="after a label"
+            ),
+            pytest.param({"notes-7.yaml": ""}, "iter-1.yaml", id="another file"),
+        ],
+    )
+    def test_the_next_number_is_one_that_no_file_of_the_log_has(
+        self, place: Place, da_score: DaScore, files: dict[str, str], written: str
+    ) -> None:
+        for name_of_file, text in files.items():
+            (place.log / name_of_file).write_text(text)
+        place.repo.commit({"a": "1"}, "first")
+        assert da_score("entry", "new", "--json").json["path"].endswith(written)
+
     def test_replaces_no_entry(self, place: Place, da_score: DaScore) -> None:
         place.iteration(1)
         (place.log / "iter-1.yaml").rename(place.log / "iter-9.yaml")
