@@ -3,7 +3,7 @@
 import contextlib
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import NamedTuple
 
@@ -11,7 +11,7 @@ import click
 from msgspec.structs import replace
 
 from rubric import EVIDENCE_ATTRIBUTED, newest_version, released_rubric
-from scoring.errors import DaScoreError, SettingsError
+from scoring.errors import DaScoreError, NotARepositoryError, SettingsError
 from scoring.evidence.git.repository import GitRepository
 from scoring.evidence.rules import rules_of
 from scoring.files import make_folder, write_atomically
@@ -102,12 +102,18 @@ def command(
         write(settings_text(examination, settings))
         return
 
-    top_level = examination.repository.top_level or examination.repository.path
+    top_level = examination.repository.top_level
+    if top_level is None:
+        raise NotARepositoryError(examination.repository.problem)
+
     settings_file = top_level / SETTINGS_FILE
     could_derive = not examination.log.iterations and (
         yes or ((asks or not settings.json) and _knows_an_agent(settings, examination))
     )
-    wanted = _ask_what_to_write(examination, asks, yes, no_hook, could_derive)
+    without_hook: list[str] = []
+    if not no_hook:
+        without_hook += _harnesses_without_hook(examination, top_level)
+    wanted = _ask_what_to_write(top_level, without_hook, asks, yes, could_derive)
     line = f"Kept {settings_file}, which was there already"
     if keeps_file:
         if kept.rubric != settings.rubric:
@@ -119,7 +125,8 @@ def command(
         text = settings_text(examination, replace(settings, derive=derives))
         write_settings(examination, text, force)
         line = f"Wrote {settings_file}"
-    _write_the_rest(wanted, examination, settings, line, yes and not no_hook)
+    why_no_hook = yes and not no_hook
+    _write_the_rest(wanted, examination, top_level, settings, line, why_no_hook)
 
 
 def _examine_under_newest_rubric(settings: Settings) -> tuple[Settings, Examination]:
@@ -135,20 +142,20 @@ def _examine_under_newest_rubric(settings: Settings) -> tuple[Settings, Examinat
 
 
 def _ask_what_to_write(
-    examination: Examination,
+    top_level: Path,
+    without_hook: Iterable[str],
     asks: bool,
     accepts_all: bool,
-    no_hook: bool,
     could_derive: bool,
 ) -> _Wanted:
     """Offer what could be written besides the settings file, and return what is wanted.
 
     Args:
-        examination: what was found here.
+        top_level: the repository.
+        without_hook: the harnesses of which a hook is offered.
         asks: whether a person is asked. Git ignores ``.agents/`` only if a person says so.
         accepts_all: whether everything else is wanted without a question. If this and ``asks`` are
             both False, nothing is wanted.
-        no_hook: whether to offer no hook.
         could_derive: whether to offer a log.
     """
 
@@ -159,12 +166,10 @@ def _ask_what_to_write(
         "Write a log entry for each commit of an agent?"
     )
     harnesses = []
-    top_level = examination.repository.top_level or examination.repository.path
-    if not no_hook:
-        for harness in list(_harnesses_without_hook(examination)):
-            file = place_in_project(harness, top_level).path.relative_to(top_level)
-            if accepted(f"Score each task of {harness}, by a hook in {file}?"):
-                harnesses.append(harness)
+    for harness in without_hook:
+        file = place_in_project(harness, top_level).path.relative_to(top_level)
+        if accepted(f"Score each task of {harness}, by a hook in {file}?"):
+            harnesses.append(harness)
     hides_folder = asks and accepted("Have git ignore .agents/? Say no to commit it.")
     return _Wanted(derives, harnesses, hides_folder, could_derive)
 
@@ -172,6 +177,7 @@ def _ask_what_to_write(
 def _write_the_rest(
     wanted: _Wanted,
     examination: Examination,
+    top_level: Path,
     settings: Settings,
     settings_line: str,
     why_no_hook: bool,
@@ -181,12 +187,12 @@ def _write_the_rest(
     Args:
         wanted: what is to be written.
         examination: what was found here.
+        top_level: the repository.
         settings: the settings that hold now.
         settings_line: what was done with the settings file.
         why_no_hook: whether to say why no hook is written, if none is.
     """
-    top_level = examination.repository.top_level or examination.repository.path
-    exclude_file = _ignore_agents_folder(examination) if wanted.hides_folder else None
+    exclude_file = _ignore_agents_folder(top_level) if wanted.hides_folder else None
     derivation = _derive_entries(settings, examination) if wanted.derives else None
     hooks = list(_install_hooks(wanted.harnesses, top_level))
 
@@ -262,15 +268,11 @@ def _untracked(paths: list[Path], top_level: Path) -> list[str]:
     return [os.fsdecode(name) for name in answer.stdout.split(b"\0") if name]
 
 
-def _harnesses_without_hook(examination: Examination) -> Iterator[str]:
+def _harnesses_without_hook(examination: Examination, top_level: Path) -> Iterator[str]:
     """Yield the harnesses that have transcripts of this repository and lack the hook.
 
     Warns of settings of a harness that cannot be read, and passes it over.
     """
-    top_level = examination.repository.top_level
-    if top_level is None:
-        return
-
     folder_names: set[str] = set()
     for path in _transcripts_read(examination):
         folder_names.update(path.parts)
@@ -310,8 +312,6 @@ def _knows_an_agent(settings: Settings, examination: Examination) -> bool:
     """Return whether a session is here, or a commit that an agent made."""
     if _transcripts_read(examination):
         return True
-    if examination.repository.top_level is None:
-        return False
     sources = observing_sources(settings)
     return bool(derive(settings.iter_log_dir, sources, dry_run=True).written)
 
@@ -350,15 +350,11 @@ def _install_hooks(harnesses: list[str], top_level: Path) -> Iterator[PlaceOfHoo
             yield place
 
 
-def _ignore_agents_folder(examination: Examination) -> Path | None:
+def _ignore_agents_folder(top_level: Path) -> Path | None:
     """Have git ignore ``.agents/`` in this clone, and return the file that says so.
 
-    None where git ignores it already, or without a repository.
+    None where git ignores it already.
     """
-    top_level = examination.repository.top_level
-    if top_level is None:
-        return None
-
     repository = GitRepository(top_level)
     if repository.ask("check-ignore", "-q", ".agents/x").returncode == 0:
         return None
