@@ -989,6 +989,33 @@ def _(here: Here) -> str:
     return patch_warnings(repo, pair)
 
 
+@reaches("scoring.evidence.git.changes.MOST_OF_LONG_NAMES")
+def _(here: Here) -> str:
+    here.patch.setattr(changes, "MOST_OF_LONG_NAMES", 100_000)
+    repo = Repo(here.folder / "repo")
+    base = repo.commit({"a": "b"})
+    blob = repo.write("blob", b"x = 1\n")
+    long = []
+    for letter in "abc":
+        entry = f"100644 blob {blob}\t{letter * 60_000}\n"
+        tree = repo.git("mktree", given=entry.encode()).strip()
+        commit = repo.git("commit-tree", tree, "-p", base, given=b"feat: x\n").strip()
+        long.append(CommitPair(commit, base))
+    usual = CommitPair(repo.commit({"n" * 200: "x = 1\n"}), base)
+
+    git = GitRepository(repo.path)
+    for _ in range(3):  # a pair counts once
+        assert list(changes.changes(git, [long[0], usual])) == [long[0], usual]
+    assert list(changes.changes(git, [*long, usual])) == [long[0], usual]
+
+    warnings: list[str] = []
+    assert list(LineHistory(git, warn=warnings.append).patches(long[1:])) == [
+        None,
+        None,
+    ]
+    return warnings[0]
+
+
 @reaches("scoring.evidence.git.patches._MOST_LINES")
 def _(here: Here) -> str:
     repo = Repo(here.folder / "repo")

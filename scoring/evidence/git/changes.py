@@ -2,11 +2,11 @@
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import closing
-from typing import NamedTuple, TypeAlias, TypeVar
+from typing import NamedTuple, Protocol, TypeAlias, TypeVar
 
 from scoring.errors import GitError, TooLargeError
 
-from .limits import MOST_FAILURES
+from .limits import MOST_FAILURES, GitTime
 from .repository import GitRepository
 from .starter import as_lines, as_text, time_limit
 
@@ -15,6 +15,12 @@ COMPARISON_TIMEOUT = 30
 
 MOST_CHANGES = 200_000
 """Files that may differ between two commits."""
+
+USUAL_NAME = 256
+"""How many characters of the path of a file do not count as a long name."""
+
+MOST_OF_LONG_NAMES = 16 << 20
+"""How many characters the long names may have in all of the files that commits change."""
 
 _ASKED_AGAIN = "--find-renames"
 """The option without which git is asked again about the pairs at which it fails with it."""
@@ -31,7 +37,14 @@ _OPTIONS = (
 )
 
 
-Parsed = TypeVar("Parsed")
+class _WithPath(Protocol):
+    """What changes in one file."""
+
+    @property
+    def path(self) -> str: ...
+
+
+Parsed = TypeVar("Parsed", bound=Iterable[_WithPath])
 
 
 class CommitPair(NamedTuple):
@@ -192,6 +205,12 @@ def compare(
             except GitError as error:
                 problem = error
 
+        if answer is not None and _has_too_long_names(pair, answer, git_time):
+            answer = None
+            problem = TooLargeError(
+                f"{pair.commit[:12]} is one of many commits with long names of files"
+            )
+
         if problem is None:
             failures_in_a_row = 0
         else:
@@ -201,6 +220,21 @@ def compare(
             if report is not None:
                 report(pair, problem)
         yield answer
+
+
+def _has_too_long_names(
+    pair: CommitPair, changed: Iterable[_WithPath], git_time: GitTime
+) -> bool:
+    """Return whether all comparisons so far gave more than :data:`MOST_OF_LONG_NAMES`.
+
+    Few bytes of a repository can be gigabytes of names. Each pair counts once, and one without
+    long names is never too much.
+    """
+    length = sum(max(len(file.path) - USUAL_NAME, 0) for file in changed)
+    if length and pair not in git_time.with_long_names:
+        git_time.with_long_names.add(pair)
+        git_time.long_names += length
+    return length > 0 and git_time.long_names > MOST_OF_LONG_NAMES
 
 
 def _is_for_size(problem: GitError) -> bool:

@@ -65,13 +65,17 @@ class GitTime:
         is_strict: whether a GaveUpError ends everything when git has no more time to lose, fails
             too often, or has too much to say, since what then is not known may be what a gate has
             to look at.
-        long_texts: how many characters of long messages and names were read so far.
+        long_texts: how many characters of long messages were read so far.
+        long_names: how many characters of long names of files were read so far.
+        with_long_names: the comparisons in which they were.
     """
 
     def __init__(self) -> None:
         self.warn: Warn = silent
         self.is_strict = False
         self.long_texts = 0
+        self.long_names = 0
+        self.with_long_names: set[object] = set()
         self._has_failed = False
         self._given_up: set[str] = set()
         self._is_waiting = False

@@ -307,7 +307,7 @@ def _file_of(line: bytes) -> FilePatch:
     fields, *names = line.split(b"\t")
     _, _, old_blob, new_blob, status = fields.decode().split()
     old_path = _unquoted(names[0])
-    path = _unquoted(names[-1])
+    path = _unquoted(names[1]) if len(names) > 1 else old_path
     return FilePatch(status[0], old_path, path, old_blob, new_blob)
 
 
