@@ -61,6 +61,8 @@ class ExaminedIteration(Frozen):
         origin: where ``score`` comes from.
         outcome: what became of the work; None where that was not asked, or git cannot say.
         state: how far the sidecar can be trusted today.
+        subject: the subject of its commit, or without one the summary of its entry; "" where that
+            was not asked.
     """
 
     facts: IterationFacts
@@ -70,6 +72,7 @@ class ExaminedIteration(Frozen):
     origin: ScoreOrigin
     outcome: "Outcome | None" = None
     state: State = CURRENT
+    subject: str = ""
 
     @property
     def record(self) -> IterationRecord:
@@ -206,6 +209,7 @@ class LogView(Frozen):
         lenient: whether to go on without such entries, also under a rubric that would stop, and
             without a log.
         outcomes: how to judge what became of the work; None not to ask.
+        subjects: whether each iteration comes with the subject of its commit.
         says_other_rubrics: whether to warn of a sidecar of another rubric, with a score that is
             shown next to what this rubric reads.
     """
@@ -221,6 +225,7 @@ class LogView(Frozen):
     broken: Broken = silent
     lenient: bool = False
     outcomes: "OutcomeRules | None" = None
+    subjects: bool = False
     says_other_rubrics: bool = False
 
     def examine(
@@ -266,6 +271,10 @@ class LogView(Frozen):
         )
 
         places = OpenablePlaces(self.repo_dir)
+        subjects: dict[int, str] = {}
+        if self.subjects:
+            commits = [(record, record.commit) for record in chosen]
+            subjects = subjects_by_iteration(self.repo_dir, commits)
         outcomes: dict[int, Outcome] = {}
         with stored_prices(sources.cache_dir):
             for index, (iteration,) in enumerate(scored):
@@ -274,10 +283,12 @@ class LogView(Frozen):
                     git = opened[0].git if opened else None
                     outcomes = self._outcomes(records, chosen, sources, git)
 
+                number = iteration.record.iteration
                 yield replace(
                     self._examined(iteration, sources.warn),
                     facts=places.in_facts(iteration.facts),
-                    outcome=outcomes.get(iteration.record.iteration),
+                    outcome=outcomes.get(number),
+                    subject=subjects.get(number, ""),
                 )
 
         evidence = opened[0] if opened else None

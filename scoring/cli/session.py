@@ -5,9 +5,10 @@ from pathlib import Path
 from typing import NamedTuple
 
 import click
+from msgspec.structs import replace
 
 from scoring.errors import DaScoreError, InputError, NotFoundError
-from scoring.examine import ExaminedIteration, subjects_by_iteration
+from scoring.examine import ExaminedIteration
 from scoring.frozen import PlainData
 from scoring.log.selection import Selection
 from scoring.log.settings import Settings
@@ -131,7 +132,7 @@ def _compare_with_evidence(sidecar: SessionScore, settings: Settings) -> Session
     selection = Selection(session=sidecar.session_id)
     view = silent_view(settings, sidecar.rubric_version, selection)
     try:
-        examined = list(view.examine())
+        examined = list(replace(view, subjects=True).examine())
     except DaScoreError:  # the evidence cannot be read: the sidecars are all there is
         return SessionToShow(sidecar, members, CURRENT, None, {}, None)
 
@@ -177,13 +178,10 @@ def _print_page(shown: SessionToShow, settings: Settings, version: str) -> None:
     meaning = NOT_MEASURED
     if shown.examined is not None:
         became = states_line(settings, [each.facts for each in shown.examined])
-        works = [(each.record, each.record.commit) for each in shown.examined]
-        subjects = subjects_by_iteration(settings.repo_dir, works)
         for each in shown.examined:
             number = each.record.iteration
             sha = each.facts.landing.sha
-            task = each.record.task_id
-            names[number] = named_cells(number, task, subjects[number], sha)
+            names[number] = named_cells(number, each.record.task_id, each.subject, sha)
         scores = [(each.by_evidence.score, each.facts) for each in shown.examined]
         meaning = meaning_of(settings, version, scores)
 
