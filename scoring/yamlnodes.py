@@ -386,11 +386,8 @@ def _compose(
             continue
 
         elif kind is yaml.DocumentEndEvent or kind is yaml.StreamEndEvent:
-            following = 0
             if note_more and kind is yaml.DocumentEndEvent:
-                following = _line_of_more(next_event)
-            if note_more and following:
-                note_more(following)
+                _note_what_follows(next_event, note_more)
             return root.items[0] if root.items else None
 
         else:
@@ -412,8 +409,10 @@ def _compose(
     raise too_many_values(most_events)
 
 
-def _line_of_more(next_event: Callable[[], Any]) -> int:
-    """Return the line of what follows a document, or 0 where only empty documents do.
+def _note_what_follows(
+    next_event: Callable[[], Any], note_more: Callable[[int], None]
+) -> None:
+    """Call a function with the line of what follows a document, if it is not only empty documents.
 
     A document counts as not empty after a hundred events.
     """
@@ -425,7 +424,7 @@ def _line_of_more(next_event: Callable[[], Any]) -> int:
             event = next_event()
             line = event.start_mark.line + 1
             if isinstance(event, yaml.StreamEndEvent):
-                return 0
+                return
             is_mark = isinstance(event, yaml.DocumentStartEvent | yaml.DocumentEndEvent)
             if not is_mark and getattr(event, "value", None) != "":
                 break
@@ -434,7 +433,7 @@ def _line_of_more(next_event: Callable[[], Any]) -> int:
             line = e.problem_mark.line + 1
     except (yaml.YAMLError, ValueError):
         pass  # something follows that is not YAML
-    return int(line)
+    note_more(line)
 
 
 def too_many_values(most: int) -> YamlError:
