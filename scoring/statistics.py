@@ -126,7 +126,8 @@ def design_effect(*sides: Sequence[Cluster]) -> float:
     """Return how many clustered units tell as much as one independent unit, at least 1.
 
     That is the variance of the shares between clusters, divided by the variance that independent
-    units would have, each summed over all sides. A side of fewer than two clusters does not count.
+    units would have, each summed over all sides. A side of fewer than two clusters does not count;
+    it is 1 where that leaves no side, and where all units are alike.
 
     Args:
         sides: the clusters of each side, of ones and zeros.

@@ -145,6 +145,8 @@ def _field_at(path: str, version: int) -> DescribedField:
 def _as_yaml(field: DescribedField, text: str, path: str) -> str:
     """Return a value as YAML in one line.
 
+    Of a list only items that are single values count. Another value stays as it is.
+
     Args:
         field: the field that is to hold the value.
         text: the value: any text for a field of text, else YAML.
@@ -175,7 +177,10 @@ def _as_yaml(field: DescribedField, text: str, path: str) -> str:
 
 
 def _changes_more(old: bytes, new: bytes, path: str) -> bool:
-    """Return whether an edit changed the value of any field of the record but that at ``path``."""
+    """Return whether an edit changed the value of any field of the record but that at ``path``.
+
+    False for an entry that could not be read before.
+    """
     try:
         old_values = dict(_flattened(parse_iteration_record(old).as_dict()))
         new_values = dict(_flattened(parse_iteration_record(new).as_dict()))

@@ -205,7 +205,8 @@ class Outcomes:
     ) -> Outcome:
         """Return the outcome of watched work with its counts of lines.
 
-        A commit that undid the work counts only within the horizon.
+        A commit that undid the work counts only within the horizon. Where git could not answer
+        what undid it, ``reverted`` is None, and so is ``defective`` if fixes do not decide it.
         """
         taken_back = undone.taken_back
         if taken_back and not self._is_within(taken_back.by, watched.until):

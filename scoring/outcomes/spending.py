@@ -316,7 +316,10 @@ class Purchase(NamedTuple):
 
 
 def purchase(works: Iterable[PaidWork]) -> Purchase:
-    """Return what the tokens of some iterations bought, counting those with a known cost."""
+    """Return what the tokens of some iterations bought, counting those with a known cost.
+
+    One that is not sound does not count as not landed too.
+    """
     works = list(works)
     costs = []
     landed_costs = []

@@ -233,7 +233,13 @@ def decide_states(
 
 
 def _state(unit: OpenUnit, may_land: bool) -> State:
-    """Return what became of a unit.
+    """Return what became of a unit: talk, what its landing says, or the first of these that fits.
+
+    - ``landed``: git has no commit of it, and half of its lines are on the trunk, or in a commit
+      that landed.
+    - ``open``: it may still land.
+    - ``lost``: its commit did not land, or git has none and not a line is on the trunk.
+    - ``unclear``: anything else.
 
     Args:
         unit: the unit.

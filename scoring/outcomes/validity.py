@@ -200,7 +200,8 @@ def validity(
 def _chance_of(figure: Foretold, of_a_coin: float) -> float | None:
     """Return how likely chance alone gives a figure so far from that of a coin, from 0 to 1.
 
-    None where too few cases are known, or where all of them have the same value.
+    None where too few cases are known, or where all of them have the same value. 0 for an interval
+    without a width.
 
     Args:
         figure: how well an observation foretells the outcome.

@@ -272,6 +272,8 @@ def diff_logs(before: ScoredLog, after: ScoredLog) -> LogDiff:
 def diff_scores(before: Score, after: Score) -> IterationDiff:
     """Split the change of one iteration's score among its signals.
 
+    All effects are 0 where one of the two is not scored.
+
     Raises:
         ValueError: the scores are not of the same iteration.
     """

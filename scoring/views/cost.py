@@ -164,7 +164,10 @@ class CostSum(NamedTuple):
 
 
 def cost_sum(name: str, paid: Sequence[Expense]) -> CostSum:
-    """Return what some expenses cost together. ``name`` is that of their group, or ""."""
+    """Return what some expenses cost together. ``name`` is that of their group, or "".
+
+    Responses without a price are in ``unpriced``, and add nothing to the cost.
+    """
     by_fate = dict.fromkeys(CostFate, 0.0)
     unclear = 0.0
     unpriced: Counter[str] = Counter()

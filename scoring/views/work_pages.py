@@ -190,7 +190,10 @@ def became_page(
 
 
 def _cost_lines(work: WorkGroup) -> Lines:
-    """Yield what the work cost, and then the cost of work that did not land and of talk."""
+    """Yield what the work cost, and then the cost of work that did not land and of talk.
+
+    Without any known cost, yield only that it is not known.
+    """
     cost = work.summary["cost"]
     if cost is None:
         yield (

@@ -346,7 +346,10 @@ def git_commands(commands: Commands) -> Iterator[GitCommand]:
 
 
 def _reset_of(command: GitCommand) -> Reset | None:
-    """Return what a command of git takes back, or None where it takes nothing back."""
+    """Return what a command of git takes back, or None where it takes nothing back.
+
+    A reset to what a remote has takes nothing back.
+    """
     subcommand = command.subcommand
     arguments = command.arguments
 

@@ -139,7 +139,7 @@ class ShellReader:
         return self.events
 
     def _read_mark(self, mark: str, position: int) -> int:
-        """Read a mark that :data:`_SPECIAL` matched. ``position`` is right after the mark."""
+        """Read a mark that :data:`_SPECIAL` matched before ``position``. Return where to go on."""
         separator = _SEPARATORS.get(mark)
         if separator:
             self._complete_command()
@@ -167,7 +167,7 @@ class ShellReader:
         return position
 
     def _read_part_of_word(self, mark: str, position: int) -> int:
-        """Read a mark of quotes, an escape, a substitution, a parameter or a comment."""
+        """Read quotes, escapes, a substitution, a parameter or a comment. Return where to go on."""
         pieces = self.draft.pieces
 
         if mark == "#":
@@ -198,7 +198,7 @@ class ShellReader:
         return position
 
     def _read_double_quoted(self, position: int) -> int:
-        """Read what is in double quotes, up to their end or a substitution."""
+        """Read double quotes up to their end or a substitution. Return where to go on."""
         text = self.text
         pieces = self.draft.pieces
 

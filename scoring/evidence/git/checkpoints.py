@@ -232,7 +232,7 @@ def _read_metadata(
 def _checkpoint(
     files: CheckpointFiles, sizes: Mapping[str, int], metadata: Mapping[str, Metadata]
 ) -> Checkpoint:
-    """Return a checkpoint.
+    """Return a checkpoint. Sessions without an id and without a transcript are left out.
 
     Args:
         files: its files.

@@ -161,7 +161,7 @@ class CommitHistory(TrunkHistory):
         return self.trunk.name
 
     def on_live_branches(self, since: int) -> set[str]:
-        """Return the commits off the trunk on branches that still move, local or of remotes.
+        """Return the commits off a trunk that exists, on local and remote branches that still move.
 
         Args:
             since: branches with a tip from this second since 1970 on still move.

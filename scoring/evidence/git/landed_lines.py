@@ -262,7 +262,10 @@ class AttributedLandings(Landings):
             )
 
     def _by_lines(self, sha: str, before: Landing) -> Landing:
-        """Return the landing of a commit by its lines. ``before`` was found without them."""
+        """Return the landing of a commit by its lines. ``before`` was found without them.
+
+        Where the lines are not known, ``before`` counts if a merge found it.
+        """
         counting = partial(self._may_hold, sha, self._written(sha))
         pair = self._graph.pair(sha)
         counted = self._lines.count(pair, counting)

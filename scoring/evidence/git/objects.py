@@ -55,6 +55,8 @@ class ObjectReader(Git):
     ) -> dict[str, bytes]:
         """Return the contents of files that are directly in a folder of a commit, by name.
 
+        Empty where the commit does not have the folder.
+
         Args:
             sha: the commit.
             folder: the folder's path from the top; "." is the top.

@@ -197,6 +197,8 @@ class WorkOnTrunk:
     ) -> dict[TrunkWork, Undone]:
         """Return what became of works as git says now, whatever is kept about them.
 
+        Work with a patch that git lacks gets the answer of work that nothing undid.
+
         Args:
             asked: the works.
             returns: how often work that came back may be taken back again.
@@ -244,6 +246,8 @@ class WorkOnTrunk:
 
     def _undone(self, work: Work, suspects: Iterable[str]) -> Undone:
         """Return what became of some work, by the oldest commit that took it back.
+
+        Without such a commit, a newer revert of a part of it may be in the answer.
 
         Args:
             work: the work.

@@ -40,7 +40,10 @@ class AmpReader(ToolReader):
     in_documents = True
 
     def entry(self, line: PlainData) -> None:
-        """Take a thread. Messages of other roles than user and assistant are skipped."""
+        """Take a thread. Messages of other roles than user and assistant are skipped.
+
+        A message without a time has that of the one before it.
+        """
         self.version = line.get("v")
         tree = next(iter(items_in(line, "env.initial.trees")), None)
         folder = _path_of(text_in(tree, "uri"))

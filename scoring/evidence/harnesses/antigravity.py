@@ -70,7 +70,10 @@ class AntigravityReader(ToolReader):
         self._waiting: deque[_OpenCall] = deque()
 
     def entry(self, line: PlainData) -> None:
-        """Take a step: a prompt, a response of the model, or the result of a call."""
+        """Take a step: a prompt, a response of the model, or the result of a call.
+
+        Other steps of the system are left out.
+        """
         index = line.get("step_index")
         measured = (member(self.shown, "responses") or {}).get(str(index))
         session = text_in(self.shown, "session")

@@ -106,8 +106,8 @@ class ClaudeReader(ToolReader):
     def entry(self, line: ClaudeLine) -> bool:
         """Take a line. Return True for one that another harness wrote.
 
-        That is one with a ``payload`` and no message. A response that the harness made up, as for
-        an error of the API, is skipped.
+        That is one with a ``payload`` and no message. A line without a time is skipped, and so is a
+        response that the harness made up, as for an error of the API.
         """
         if not self._knows_parent and line.parentUuid is not UNSET:
             self._knows_parent = True

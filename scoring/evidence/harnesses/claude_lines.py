@@ -139,7 +139,10 @@ def repeated_line(line: ClaudeLine) -> ClaudeLine:
 
 
 def diff_of(result: RawField) -> list[str]:
-    """Return the lines of the diff of an edit, by what comes with the message of its result."""
+    """Return the lines of the diff of an edit, by what comes with the message of its result.
+
+    Empty where a person changed the edit.
+    """
     edit: _EditResult = value_of(result, _edit_decoder, _EditResult())
     if edit.userModified:
         return []

@@ -122,7 +122,7 @@ class CodexReader(CodexCalls):
             self._goes_on_from_file = not self.opens
 
     def _take_payload(self, time: int, line: CodexLine, payload: CodexPayload) -> None:
-        """Take what a line holds, by the kind of its payload.
+        """Take what a line holds, by the kind of its payload. Other kinds are left out.
 
         Raises:
             msgspec.MsgspecError, ValueError, RecursionError, TypeError: a field has another type.

@@ -99,7 +99,10 @@ class CopilotReader(ToolReader):
         self._last_end: dict[str, Tokens] = {}  # by model
 
     def entry(self, line: PlainData) -> None:
-        """Take an event. One without a time is skipped, but what it says of the session counts."""
+        """Take an event. One without a time is skipped, but what it says of the session counts.
+
+        One without an object ``data``, or of a kind without interest, is left out.
+        """
         kind = text_in(line, "type")
         data = line.get("data")
         time = time_in(line, "timestamp")
@@ -122,7 +125,7 @@ class CopilotReader(ToolReader):
             self._take(kind, data, time or 0)
 
     def _take(self, kind: str, data: PlainData, time: int) -> None:
-        """Take what an event holds, by its kind."""
+        """Take what an event holds, by its kind. Refusals and aborts count that the user made."""
         call = text_in(data, "toolCallId")
         if kind == "user.message":
             text = text_in(data, "content")

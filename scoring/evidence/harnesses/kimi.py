@@ -71,7 +71,7 @@ class KimiReader(ToolReader):
             self._take(kind, line)
 
     def _take(self, kind: str, line: PlainData) -> None:
-        """Take a line with an event, by its kind."""
+        """Take a line with an event, by its kind, or skip it where that is not known."""
         if kind in ("turn.prompt", "turn.steer"):
             if member(line, "origin.kind") == "user":
                 self.note_prompt(text_in(line, "input"))

@@ -104,7 +104,7 @@ class PiReader(ToolReader):
             self.where = self.where._replace(model=text_in(message, "model"))
 
     def _take_message(self, line: PlainData, message: Any) -> None:
-        """Take a message of a line, by its role."""
+        """Take a message of a line, by its role, or skip it where that is not known."""
         role = member(message, "role")
         text = text_in(message, "content")
         if role == "assistant":

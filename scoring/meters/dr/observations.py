@@ -192,7 +192,7 @@ def _claims_by_agent(deliberation_round: Round) -> dict[str, list[str]]:
 
 
 def _agreement(first: list[str], second: list[str], profile: Profile) -> Agreeing:
-    """Return what the claims of a second answer do with the claims of a first answer."""
+    """Return whether a second answer modifies, endorses or rephrases the claims of a first one."""
     threshold = profile.thresholds.paraphrase
     first_words = [_words_of(claim) for claim in first]
     first_text = plain(" ".join(first))

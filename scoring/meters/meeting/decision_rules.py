@@ -237,7 +237,10 @@ def stalled(situation: Situation) -> Decision | None:
 
 
 def late_round(situation: Situation) -> Decision | None:
-    """End with a late round that gained too little to be worth another."""
+    """End with a late round that gained too little to be worth another.
+
+    Not where people chose another round, or where it is not known what was gained.
+    """
     rule = situation.config.rules.late_rounds
     if not rule.enabled or situation.round_index < rule.from_round:
         return None

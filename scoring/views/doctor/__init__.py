@@ -258,7 +258,10 @@ def _survey_repository(
 def _described(
     evidence: Evidence, records: Sequence[IterationRecord], trunk_problem: str
 ) -> RepositorySurvey:
-    """Return what is known of a readable repository, and of the commits that entries name."""
+    """Return what is known of a readable repository, and of the commits that entries name.
+
+    Entries of work that git does not have are left out.
+    """
     path = Path(evidence.sources.repo_dir)
     repository = GitRepository(path)
     unresolved: dict[int, str] = {}
