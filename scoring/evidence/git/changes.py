@@ -44,7 +44,7 @@ class _WithPath(Protocol):
     def path(self) -> str: ...
 
 
-Parsed = TypeVar("Parsed", bound=Iterable[_WithPath])
+Parsed = TypeVar("Parsed")
 
 
 class CommitPair(NamedTuple):
@@ -119,7 +119,9 @@ def changes(
     """
     wanted = list(dict.fromkeys(pairs))
     options = (*_OPTIONS, renames)
-    compared = compare(repository, wanted, options, _parse_raw_diffs, end=b"\0")
+    compared = compare(
+        repository, wanted, options, _parse_raw_diffs, end=b"\0", names=paths_of
+    )
 
     changes_of = {}
     for pair, changed in zip(wanted, compared, strict=True):
@@ -135,6 +137,7 @@ def compare(
     parse: Callable[[Iterable[bytes]], Iterator[tuple[str, Parsed]]],
     report: Callable[[CommitPair, GitError], None] | None = None,
     end: bytes = b"\n",
+    names: Callable[[Parsed], Iterable[str]] = lambda _: (),
 ) -> Iterator[Parsed | None]:
     """Yield what git says of each pair, in the order of the pairs, or None where git cannot say.
 
@@ -152,6 +155,7 @@ def compare(
         parse: takes the lines that git prints, and yields a commit and what changed, for each pair.
         report: is called with each pair at which git fails, and why.
         end: what ends a line.
+        names: returns the paths that what changed has in it.
 
     Raises:
         GaveUpError: it is asked no more, and :attr:`GitTime.is_strict`.
@@ -205,11 +209,8 @@ def compare(
             except GitError as error:
                 problem = error
 
-        if answer is not None and _has_too_long_names(pair, answer, git_time):
-            answer = None
-            problem = TooLargeError(
-                f"{pair.commit[:12]} is one of many commits with long names of files"
-            )
+        if answer is not None:
+            problem = _too_long_names(pair, names(answer), git_time)
 
         if problem is None:
             failures_in_a_row = 0
@@ -219,22 +220,31 @@ def compare(
             failed.add(pair)
             if report is not None:
                 report(pair, problem)
-        yield answer
+        yield None if problem else answer
 
 
-def _has_too_long_names(
-    pair: CommitPair, changed: Iterable[_WithPath], git_time: GitTime
-) -> bool:
-    """Return whether all comparisons so far gave more than :data:`MOST_OF_LONG_NAMES`.
+def paths_of(changed: Iterable[_WithPath]) -> Iterator[str]:
+    """Yield the paths of what changes in files."""
+    return (file.path for file in changed)
+
+
+def _too_long_names(
+    pair: CommitPair, names: Iterable[str], git_time: GitTime
+) -> TooLargeError | None:
+    """Return the error if all comparisons so far gave more than :data:`MOST_OF_LONG_NAMES`.
 
     Few bytes of a repository can be gigabytes of names. Each pair counts once, and one without
     long names is never too much.
     """
-    length = sum(max(len(file.path) - USUAL_NAME, 0) for file in changed)
+    length = sum(max(len(name) - USUAL_NAME, 0) for name in names)
     if length and pair not in git_time.with_long_names:
         git_time.with_long_names.add(pair)
         git_time.long_names += length
-    return length > 0 and git_time.long_names > MOST_OF_LONG_NAMES
+    if not length or git_time.long_names <= MOST_OF_LONG_NAMES:
+        return None
+    return TooLargeError(
+        f"{pair.commit[:12]} is one of many commits with long names of files"
+    )
 
 
 def _is_for_size(problem: GitError) -> bool:

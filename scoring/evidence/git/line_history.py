@@ -16,7 +16,7 @@ import msgspec
 from scoring.errors import GitError, Warn, silent
 from scoring.store import Store, Value
 
-from .changes import CommitPair, compare
+from .changes import CommitPair, compare, paths_of
 from .checkpoint_files import sizes_in_clone
 from .isolated import isolated_repository, merged_trees
 from .kept_objects import may_change, object_stamps
@@ -341,7 +341,12 @@ class LineHistory:
     ) -> Iterator[Patch | None]:
         """Yield the patches of pairs, in their order, or None for a pair at which git fails."""
         return compare(
-            self.repository, pairs, options, read_patches, self.report_unread
+            self.repository,
+            pairs,
+            options,
+            read_patches,
+            self.report_unread,
+            names=paths_of,
         )
 
     def report_unread(self, pair: CommitPair, error: GitError) -> None:
