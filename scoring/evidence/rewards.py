@@ -77,7 +77,10 @@ _EVAL_RUN_FIELDS: dict[str, Take] = {
 
 
 def _eval_run(folder: Path) -> GradedRun | None:
-    """Read a run of ``da eval``, or None where its file is missing or cannot be read."""
+    """Read a run of ``da eval``, or None where its file is missing or cannot be read.
+
+    A run that was not graded has no reward.
+    """
     run = read_fields(folder / EVAL_RUN, _EVAL_RUN_FIELDS)
     if run is None:
         return None

@@ -175,7 +175,10 @@ class _FleetFile(NamedTuple):
         return value
 
     def options(self, table: Any, name: str) -> PlainData:
-        """Return the options of a file system, which may be nested. Credentials are refused."""
+        """Return the options of a file system, which may be nested.
+
+        Credentials are refused, unless a variable of the environment is named for them.
+        """
         options: PlainData = {}
 
         for key, value in self.table(table, name).items():

@@ -42,7 +42,7 @@ class HookInput(NamedTuple):
 
 
 def parse_hook_input(text: str | bytes) -> HookInput:
-    """Return what the JSON of a harness says.
+    """Return what the JSON of a harness says. A field in another form counts as missing.
 
     Raises:
         InputError: the text is not a JSON object.

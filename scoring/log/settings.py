@@ -51,7 +51,7 @@ def resolve_settings(
     environment: Mapping[str, str] | None = None,
     files: bool = True,
 ) -> Settings:
-    """Return the settings of a command.
+    """Return the settings of a command: options win over variables, and variables over files.
 
     Args:
         options: the options of the command line by their long names, settings or not; None and ()

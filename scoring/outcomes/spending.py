@@ -191,7 +191,10 @@ def spending_of(facts: IterationFacts) -> Spending | None:
 
 
 def _with_tokens(facts: IterationFacts) -> Spending:
-    """Return the tokens of an iteration with their source, or neither where none are stated."""
+    """Return the tokens of an iteration with their source, or neither where none are stated.
+
+    The first source counts: checkpoints that alone state them, transcripts, then the entry.
+    """
     transcripts = facts.transcripts
     model = facts.record.agent.model
     if transcripts and facts.observed and facts.observed.checkpoint_tokens:

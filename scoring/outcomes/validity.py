@@ -262,7 +262,7 @@ def _mean(values: Sequence[float]) -> float:
 
 
 def verdict_of(score: Foretold, positives: int | None, baselines: Figures) -> str:
-    """Return in words what the interval of a figure says.
+    """Return in words what the interval of a figure says: that cases are too few without one.
 
     Args:
         score: how well the score foretells the outcome.

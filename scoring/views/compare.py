@@ -221,7 +221,10 @@ class LogDiff(NamedTuple):
     iterations: tuple[IterationDiff, ...]
 
     def totals(self) -> Totals:
-        """Return what the step does to the whole log."""
+        """Return what the step does to the whole log.
+
+        Iterations without enough evidence are in no mean of changes.
+        """
         changes = []
         band_changes: Counter[tuple[str, str]] = Counter()
         effects: dict[str, list[float]] = {}

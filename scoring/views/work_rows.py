@@ -162,7 +162,10 @@ def work_rows(units: Iterable[Unit], cache_dir: Path | None) -> list[WorkRow]:
 
 
 def work_row(unit: Unit) -> WorkRow:
-    """Return the row of a unit: the values of its columns, and what it cost."""
+    """Return the row of a unit: the values of its columns, and what it cost.
+
+    Talk without a response cost nothing. Any other cost may be unknown.
+    """
     counted = unit.counted
     harness, session = unit.session or ("", unit.maker or None)
     model = model_name(counted.model) if counted else ""

@@ -84,6 +84,8 @@ class _FileEdits:
 def undone_edits(seen: Iterable[Sighting]) -> list[Undoing]:
     """Return the edits that git took back, and those after which a file has an earlier text again.
 
+    Reverts and amendments of commits take back no edit here.
+
     Args:
         seen: what was seen, by time.
     """

@@ -82,7 +82,10 @@ class CodexReader(CodexCalls):
         self._own_from: int | None = None
 
     def entry(self, line: CodexLine) -> bool:
-        """Take a line. Return True for one without a ``payload``: another harness wrote it."""
+        """Take a line. Return True for one without a ``payload``: another harness wrote it.
+
+        One without a time, or with a field of another type, is skipped.
+        """
         payload = line.payload
         if payload is UNSET:
             return True

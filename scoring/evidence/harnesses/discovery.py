@@ -147,7 +147,8 @@ def _transcript_at(path: str, home: Home) -> TranscriptFile | None:
 def _walk(home: Home, warn: Warn) -> list[TranscriptFile]:
     """Return the transcripts in a place, in byte order of their paths.
 
-    Links that lead out of the folder are not followed, and each folder is looked in once.
+    Links that lead out of the folder are not followed, and each folder is looked in once. One that
+    cannot be read is warned of and skipped.
 
     Raises:
         ValueError: more than :data:`MOST_FILES` files and folders are there.

@@ -207,6 +207,8 @@ class Observations(ObservedTalk):
     def note_end(self, call: object, failed: bool | None, text: str) -> None:
         """Note what became of a call by its end. Only the first result of a call is looked at.
 
+        Of the end of a call that was not noted, only what its text shows is noted.
+
         Args:
             call: the id of the call.
             failed: whether it failed; None: not stated.
