@@ -112,7 +112,7 @@ class ExaminedIteration(Frozen):
 
     @property
     def paid_work(self) -> PaidWork:
-        """What the iteration used, and what became of its work."""
+        """What the iteration used, and what became of its work. Undone work is not sound."""
         landing = self.facts.landing
         undone = landing.undone_by is not None
 

@@ -229,6 +229,8 @@ class Sources(Frozen):
     ) -> "Records":
         """Return the entries of a log as these rules load them.
 
+        Where only trusted evidence counts, they name no sessions, and say nothing but a commit.
+
         Args:
             rubrics: decide whether a broken entry stops the load.
             iter_log_dir: the folder of the entries.

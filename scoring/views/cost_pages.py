@@ -17,7 +17,10 @@ _MOST_GROUPS = 60
 
 
 def cost_page(costs: Costs) -> Page:
-    """Yield what work cost: the sum, the sums of the groups, and the dearest units."""
+    """Yield what work cost: the sum, the sums of the groups, and the dearest units.
+
+    Without any, only the notes.
+    """
     total = costs.total
     if not costs.groups:
         yield _nothing_known(costs.days)

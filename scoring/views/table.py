@@ -146,7 +146,7 @@ class Table(NamedTuple):
     def shown(self) -> tuple[list[Column], list[TableRow]]:
         """Return the columns and rows, without the columns that are empty in every row.
 
-        A table without rows keeps its columns.
+        A table without rows, or of records, keeps its columns.
         """
         columns = [
             Column(column) if isinstance(column, str) else column

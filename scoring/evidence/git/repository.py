@@ -297,6 +297,8 @@ class GitRepository(ObjectReader):
     ) -> None:
         """Add to ``resolved`` the SHA of each waiting name that is a commit.
 
+        A name at which git gives up is passed over, up to :data:`_MOST_GIVEN_UP` of them.
+
         Args:
             waiting: the names.
             resolved: the SHAs by name so far.

@@ -97,7 +97,8 @@ def _may_act(words: list[str], profile: Profile) -> bool:
 def _is_name(word: str, profile: Profile) -> bool:
     """Return whether a word looks like a name.
 
-    A name is capitalized, is in no word list, and is not a long word with an ending such as -tion.
+    A name is capitalized, but not all in capitals, is in no word list, and is not a long word with
+    an ending such as -tion.
     """
     if not word[0].isupper() or not _NAME.fullmatch(word):
         return False
