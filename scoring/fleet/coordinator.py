@@ -107,6 +107,8 @@ class Coordinator:
     def run(self, repositories: list[Repository]) -> Iterator[FleetEvent | None]:
         """Score repositories, and yield what happens. None after each second without news.
 
+        None also for a task that waits again because nothing counts against its repository.
+
         Raises:
             FleetError: the scheduler or all workers are gone.
         """

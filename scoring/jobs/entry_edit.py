@@ -145,7 +145,8 @@ def _field_at(path: str, version: int) -> DescribedField:
 def _as_yaml(field: DescribedField, text: str, path: str) -> str:
     """Return a value as YAML in one line.
 
-    Of a list only items that are single values count. Another value stays as it is.
+    Of a list only items that are single values count, and any other text is its only item. Of
+    another field the value stays as it is.
 
     Args:
         field: the field that is to hold the value.

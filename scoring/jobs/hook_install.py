@@ -231,7 +231,7 @@ def _groups_of_event(path: Path, data: Any, event: str) -> list[Any]:
 
 
 def uninstall_hook(path: Path) -> HookChange:
-    """Take the hook out of a settings file.
+    """Take the hook out of a settings file. One without the hook stays as it is.
 
     - A file that holds nothing else and has no backup is removed, with its folder if that is empty.
     - A file that then says what its backup says gets the bytes of the backup.

@@ -113,8 +113,8 @@ def _only_abbreviates(paragraph: str, end: re.Match[str]) -> bool:
 def with_claims(outputs: PlainData) -> PlainData:
     """Return the outputs of a round with claims and questions cut out of its ``text``.
 
-    Outputs that have claims, or no text, are returned as they are. Questions in the outputs win
-    over those in the text.
+    Outputs with the key ``claims``, or without text, are returned as they are. Questions in the
+    outputs win over those in the text.
     """
     text = outputs.get("text")
     if "claims" in outputs or not isinstance(text, str) or not text.strip():
