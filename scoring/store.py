@@ -165,8 +165,8 @@ class Store:
     ) -> dict[tuple[bytes, bytes], bytes]:
         """Return the undamaged values with a key that meets a condition, by key and stamp.
 
-        None is returned after the one with which they have more than ``most`` bytes, and none at
-        all where the store cannot be used.
+        They end with the one with which they have more than ``most`` bytes. Empty where the store
+        cannot be used.
         """
         connection = self._open()
         if not connection:

@@ -229,7 +229,8 @@ class GroupWithDefault(click.Group):
     ) -> tuple[str | None, click.Command | None, list[str]]:
         """Return the name of the command to run, the command, and its arguments.
 
-        ``--json`` may come before the name, as it may before any command.
+        ``--json`` may come before the name, as it may before any command. Without the name of one,
+        the default command runs.
         """
         if args[:1] == ["--json"] and len(args) > 1 and args[1] in self.commands:
             args = [args[1], "--json", *args[2:]]

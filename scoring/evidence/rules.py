@@ -173,7 +173,8 @@ class Sources(Frozen):
             repo_dir: a folder in the repository.
             directories: folders of transcripts that the user names. Without any, the rules that
                 observe look in the default folders.
-            options: how evidence is found and read.
+            options: how evidence is found and read. With ``transcripts`` "none" no folder counts,
+                and ``trunk`` counts only under the rules that observe.
             hinted: folders of transcripts that a harness names.
         """
         reading: dict[str, Any] = dict(options or {})

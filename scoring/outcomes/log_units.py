@@ -214,7 +214,7 @@ def _missing_sessions(
 ) -> tuple[str, ...]:
     """Return the ids of the sessions its checkpoints list that left a unit no transcript.
 
-    None for a unit without lines.
+    Empty for a unit without lines.
     """
     here = {session_id for _, session_id in unit.lines}
     missing = set()

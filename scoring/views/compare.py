@@ -58,7 +58,7 @@ class SpecChange(NamedTuple):
 
     @property
     def fields(self) -> tuple[str, ...]:
-        """The fields that differ. None are listed where one of the rubrics lacks the signal."""
+        """The fields that differ. Empty where one of the rubrics lacks the signal."""
         if self.before is None or self.after is None:
             return ()
 

@@ -97,7 +97,7 @@ class AttributedHistory(CommitHistory):
         return self._landing_by_iteration[record.iteration]
 
     def trunk_commit(self, record: IterationRecord) -> str | None:
-        """Return the trunk commit that brought the work of an iteration, as far as one did.
+        """Return the trunk commit that brought the work of an iteration, or None if none did.
 
         Other than :meth:`landing` this does not ask what undid the work there.
         """

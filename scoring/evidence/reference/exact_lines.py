@@ -132,7 +132,10 @@ def read_exactly(line: bytes) -> LineContent | None:
 
 
 def _read_apart(value: Any) -> LineContent | None:
-    """Return what a line contributes in which a field has a type that one reading rejects."""
+    """Return what a line contributes in which a field has a type that one reading rejects.
+
+    None where the other one takes nothing from it either.
+    """
     measured = _measured_content(value)
     shown = _shown_content(value)
     if not measured:

@@ -56,7 +56,10 @@ def _limit(option: str, text: str, _: LogView) -> Limit:
 
 
 def _units(rows: WorkRows) -> str:
-    """Return the subjects of the first three units, each with its commit and what took it back."""
+    """Return the subjects of the first three units, each with its commit and what took it back.
+
+    How many more there are is said at the end.
+    """
     names = []
     for row in rows:
         name = printable(row.unit.subject or row.unit.unit)
