@@ -442,7 +442,7 @@ def too_many_values(most: int) -> YamlError:
 
 
 def _short_tag(tag: str | None) -> str:
-    """Return a tag in short form: ``!!int`` of ``tag:yaml.org,2002:int``."""
+    """Return a tag in short form, ``!!int`` of ``tag:yaml.org,2002:int``; "" for none and "!"."""
     if tag is None or tag == "!":
         return ""
     return f"!!{tag.removeprefix(_PREFIX)}" if tag.startswith(_PREFIX) else tag

@@ -280,7 +280,7 @@ class Warnings:
         self._waiting: dict[str, list[str]] = {}
 
     def take(self, text: str) -> None:
-        """Take a warning, and print it now or later."""
+        """Take a warning, and print it now or later, unless warnings are not to be printed."""
         self.says_long = self.says_long or isinstance(text, TakesLong)
         if self.quiet:
             return

@@ -185,7 +185,7 @@ def _repositories_in(folder: Path) -> list[FoundLog]:
 
 
 def _log_of(clone: Path) -> Path:
-    """Return where the log of a clone would be, as its settings say."""
+    """Return where the log of a clone would be, as its settings say if they can be used."""
     with contextlib.suppress(DaScoreError):  # the worker that scores it reports it
         return resolve_settings({"repo-dir": clone}, environment={}).iter_log_dir
     return clone / DEFAULT_LOG_DIR

@@ -90,7 +90,10 @@ class OwnLines(Frozen):
         return {block: fields_of(self, *names) for block, names in _BLOCKS.items()}
 
     def lost(self, new: "OwnLines") -> Iterator[Loss]:
-        """Yield what ``self``, the older evidence, has and ``new`` lacks."""
+        """Yield what ``self``, the older evidence, has and ``new`` lacks: its lines, and test runs.
+
+        Runs are only compared where ``new`` has no session that ``self`` does not have.
+        """
         if self.method and not new.method:
             what = f"its lines were found by {self.method} and are not found any more"
             yield Loss("correction_pressure", what)

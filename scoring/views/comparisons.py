@@ -52,7 +52,7 @@ class Measure(NamedTuple):
     settled: bool = False
 
     def text(self, value: float | None) -> str:
-        """Return a value for people."""
+        """Return a value for people, or "-" for None."""
         if value is None:
             return "-"
         if self.kind == "share":

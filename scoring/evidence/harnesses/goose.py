@@ -203,7 +203,7 @@ class Goose(Harness):
     reader = GooseReader
 
     def homes(self, environment: Mapping[str, str]) -> list[Home]:
-        """Return the folder of the database."""
+        """Return the folder of the database: of one of two variables, or the usual one."""
         root = home_named(environment, "GOOSE_PATH_ROOT", "")
         if root.origin:
             return [root.inside("data/sessions")]

@@ -139,7 +139,10 @@ def asks(reason: str) -> bool:
 
 
 def _plain_text(prompt: str) -> str:
-    """Return a prompt in lower case, without what the harness adds to it."""
+    """Return a prompt in lower case, without what the harness adds to it.
+
+    Of a long one only its beginning and its end are looked at.
+    """
     if len(prompt) > HEAD_LIMIT + TAIL_LIMIT:
         prompt = f"{prompt[:HEAD_LIMIT]}\n{prompt[-TAIL_LIMIT:]}"
     text = prompt.translate(_STRAIGHT_QUOTES).lower()

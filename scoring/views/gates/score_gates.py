@@ -236,7 +236,7 @@ NO_UNRESOLVED_COMMITS = Gate(
 
 
 def _stale(_: bool, iteration: ExaminedIteration) -> Reasons:
-    """Yield that a sidecar is out of date."""
+    """Yield that a sidecar is out of date, unless it fails already because it says more."""
     state = iteration.state
     # one that says more fails without this gate
     if state.name != "stale" or state.says_more:

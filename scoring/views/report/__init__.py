@@ -195,7 +195,7 @@ _DIGITS = 9  # of a number; every other command shows three
 
 
 def _packed(value: Any, numbers: dict[str, int]) -> Any:
-    """Return a value with each text in it replaced by its number, as details repeat themselves.
+    """Return a value with its numbers rounded, and a number for each text: details repeat.
 
     Args:
         value: the value.
