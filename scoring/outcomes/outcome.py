@@ -80,7 +80,7 @@ class Outcome(Frozen):
         return self.status == "known" and self.defective is None
 
     def as_dict(self) -> PlainData:
-        """Return plain data."""
+        """Return plain data, without ``gone_in``."""
         data: PlainData = msgspec.to_builtins(self)
         del data["gone_in"]
         data["taken_back"] = self.taken_back.as_dict() if self.taken_back else None

@@ -38,7 +38,10 @@ class CorrectionPressure(Signal):
     read_from_lines = True
 
     def value(self, facts: IterationFacts) -> SignalValue:
-        """Combine retries, corrections and the share of failed tool calls."""
+        """Combine retries, corrections and the share of failed tool calls.
+
+        Where no call was seen in an iteration's own lines, corrections seen there do not count.
+        """
         if facts.observed and facts.observed.tool_calls > 0:
             return _observed_value(facts, facts.observed)
         return _reported_value(facts)

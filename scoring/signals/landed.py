@@ -146,7 +146,7 @@ class Landed(Signal):
         return missing_commit(facts)
 
     def named(self, label: str, facts: IterationFacts) -> str:
-        """Return the label of the signal with the name of the repository's trunk."""
+        """Return the label of the signal with the name of the repository's trunk, if it has one."""
         if facts.trunk.commit is None:
             return label
         return label.replace("master", facts.trunk.name)

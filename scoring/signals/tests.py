@@ -64,8 +64,8 @@ class Tests(Signal):
     def seen(self, facts: IterationFacts) -> SignalValue:
         """Return the verdict of the last test run, as :func:`tests_value` judges it.
 
-        Absent and not applicable where only documents were changed. Without observed facts the
-        claim votes.
+        Absent and not applicable where only documents were changed. Absent without observed facts,
+        since flags are claims.
         """
         if facts.observed is None:
             return super().seen(facts)

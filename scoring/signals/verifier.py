@@ -59,7 +59,10 @@ class Verifier(Signal):
         return verifier_value(facts.record, facts.statuses, facts.all_flags)
 
     def seen(self, facts: IterationFacts) -> SignalValue:
-        """Return the mean status of the verifiers that were observed."""
+        """Return the mean status of the verifiers that were observed.
+
+        Absent without observed facts, since a status is a claim then.
+        """
         if facts.observed is None:
             return super().seen(facts)
         return verifier_seen(facts, facts.observed)

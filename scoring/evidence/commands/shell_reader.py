@@ -226,7 +226,7 @@ class ShellReader:
         return len(text)
 
     def _read_backquote(self, position: int, *, in_double_quotes: bool) -> int:
-        """Close the open substitution in backquotes, or begin one where none is open."""
+        """Close the open substitution in backquotes, or begin one. Return where to go on."""
         if self.open["`"]:
             return self._close_group("`", position)
 
@@ -277,7 +277,7 @@ class ShellReader:
         return group
 
     def _open_parenthesis(self, position: int) -> int:
-        """Read a parenthesis: of an array, of a function, or of a group of commands."""
+        """Read a parenthesis of an array, a function or a group. Return where to go on."""
         draft = self.draft
         if draft.pieces and draft.pieces[-1].endswith("="):
             return self._find(")", position) + 1

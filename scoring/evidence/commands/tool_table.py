@@ -345,7 +345,10 @@ class ToolTable(Frozen, dict=True):
 
 @lru_cache(maxsize=4096)
 def program_name(word: str) -> str:
-    """Return the name of a program without its folder, version and suffix."""
+    """Return the name of a program without its folder, version and suffix.
+
+    All names of Python become ``python``.
+    """
     name = word.replace("\\", "/").rpartition("/")[2]
     for suffix in _EXECUTABLE_SUFFIXES:
         name = name.removesuffix(suffix)
