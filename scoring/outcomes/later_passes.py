@@ -1,9 +1,10 @@
 """Whether the tests that failed at the end of some work passed later in its session."""
 
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple, TypeAlias
 
+from scoring.evidence.commands.tested_code import are_no_code
 from scoring.evidence.scopes import holds_one_of, is_code
 from scoring.evidence.transcripts.events import (
     CodeSwitched,
@@ -18,8 +19,8 @@ from scoring.grouping import lists_by_key
 
 from .unit import OpenUnit
 
-_Command: TypeAlias = tuple[SessionKey, str, str]
-"""The session and the sub-agent that ran a command, and the first words of the command."""
+_Command: TypeAlias = tuple[SessionKey, str, str, str]
+"""The session and the sub-agent that ran a command, its folder, and its first words."""
 
 
 class _Run(NamedTuple):
@@ -29,13 +30,11 @@ class _Run(NamedTuple):
         began: when it began, in nanoseconds since 1970.
         ended: when it ended.
         event: the run.
-        work_tree: the work tree in which it ran, where the session added that; else "".
     """
 
     began: int
     ended: int
     event: TestRun
-    work_tree: str
 
     @property
     def test_count(self) -> int | None:
@@ -62,11 +61,11 @@ class _Run(NamedTuple):
 def note_later_passes(units: Sequence[OpenUnit], files: Sequence[File]) -> None:
     """Fill in ``passed_later`` of work of which the last test run failed.
 
-    The last run of the same command by the same agent of the same session counts. It must have no
-    fewer tests: a part of them cannot stand for all. Where either number is unknown, the command
-    must not be cut off. Between the two no code may be edited that was not committed, and between
-    the commit and the last run no code removed, and no other code checked out: then it is not the
-    work that passed. It runs in the work tree of the failed run.
+    The last run of the same command in the same folder by the same agent of the same session
+    counts. It must have no fewer tests: a part of them cannot stand for all. Where either number is
+    unknown, the command must not be cut off. Between the two no code may be edited that was not
+    committed, and between the commit and the last run no code removed, and no other code checked
+    out: then it is not the work that passed.
 
     Args:
         units: the units, with their observations.
@@ -79,7 +78,7 @@ def note_later_passes(units: Sequence[OpenUnit], files: Sequence[File]) -> None:
     unit_of_run = lists_by_key((unit.last_tests.failed_at, unit) for unit in failed)
     unit_of_commit = lists_by_key(
         ((seen.path, seen.line), unit)
-        for unit in failed
+        for unit in units
         for observed in unit.observed
         for seen in observed.seen
         if seen.kind == "commit"
@@ -95,8 +94,8 @@ def note_later_passes(units: Sequence[OpenUnit], files: Sequence[File]) -> None:
                 continue
 
             began = file.times[file.index_of_call(index, event)]
-            run = _Run(began, file.times[index], event, file.text(event.work_tree))
-            key = (file.key, file.agent(event.span), command)
+            run = _Run(began, file.times[index], event)
+            key = (file.key, file.agent(event.span), file.text(event.folder), command)
             runs[key].append(run)
             for unit in unit_of_run.get((file.transcript.path, event.line + 1), ()):
                 failed_runs.append((unit, key, run))
@@ -105,10 +104,10 @@ def note_later_passes(units: Sequence[OpenUnit], files: Sequence[File]) -> None:
             for unit in unit_of_commit.get((file.transcript.path, commit.line + 1), ()):
                 committed[unit] = file.times[file.index_of_call(index, commit)]
 
-    edits = _uncommitted_edits(units, files)
+    edits = _uncommitted_edits(units, committed, files)
     switches = _switches(files)
     for unit, key, run in failed_runs:
-        session, _, command = key
+        session, _, _, command = key
         # of runs in one second the last one
         last = max(reversed(runs[key]), key=lambda run: run.began)
         since = max(run.began, committed.get(unit, 0))
@@ -116,20 +115,29 @@ def note_later_passes(units: Sequence[OpenUnit], files: Sequence[File]) -> None:
             bool(last.event.passed)
             and last.began >= since
             and last.has_all_of(run, command)
-            and not any(run.began < edit < last.began for edit in edits[session])
+            and not any(run.began < edit <= last.ended for edit in edits[session])
             and not any(since <= time <= last.ended for time in switches[session])
-            and last.work_tree == run.work_tree
         )
 
 
 def _uncommitted_edits(
-    units: Iterable[OpenUnit], files: Iterable[File]
+    units: Iterable[OpenUnit], committed: Mapping[OpenUnit, int], files: Iterable[File]
 ) -> dict[SessionKey, list[int]]:
-    """Return by session when code was edited in lines that belong to no commit."""
-    uncommitted: set[int] = set()
+    """Return by session when code was edited that no commit has.
+
+    That is so in lines that belong to no commit, or that follow the commit to which they belong.
+
+    Args:
+        units: the units.
+        committed: when the commits of units were made that lines show, in nanoseconds since 1970.
+        files: the transcripts.
+    """
+    committed_at: dict[int, int] = {}  # by line
     for unit in units:
         if unit.kind != "commit":
-            uncommitted.update(unit.all_lines)
+            committed_at.update(dict.fromkeys(unit.all_lines, 0))
+        elif unit in committed:
+            committed_at.update(dict.fromkeys(unit.all_lines, committed[unit]))
 
     edits: dict[SessionKey, list[int]] = defaultdict(list)
     for file in files:
@@ -138,10 +146,15 @@ def _uncommitted_edits(
             for index, edit in file.located(Edit)
             if is_code(file.text(edit.path))
         ]
-        events += file.located(UnseenEdit)
+        events += [
+            (index, edit)
+            for index, edit in file.located(UnseenEdit)
+            if not are_no_code([file.text(edit.path)])
+        ]
         for index, _ in events:
-            if file.ids[index] in uncommitted:
-                edits[file.key].append(file.times[index])
+            time = file.times[index]
+            if time > committed_at.get(file.ids[index], time):
+                edits[file.key].append(time)
     return edits
 
 

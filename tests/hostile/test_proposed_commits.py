@@ -312,7 +312,15 @@ def test_an_entry_does_not_change_which_commits_share_a_test_run(
         ("gh pr checkout 7", 3),
         ("git rm -rq src", 3),
         ("mv src /tmp/x", 3),
+        ("git submodule update", 0),
+        ("git read-tree -u --reset main", 3),
+        ("git sparse-checkout set docs", 3),
+        ("git co main", 3),
         ("git checkout main && pytest -q", 3),
+        ("cd . && pytest -q", 0),
+        ("cd other && pytest -q", 3),
+        ("sed -i s/sum/max/ src/a.py && pytest -q", 3),
+        ("sed -i s/sum/max/ NOTES.md && pytest -q", 0),
         ("rm -rf src && pytest -q", 3),
         ("/usr/bin/git stash && pytest -q", 3),
     ],
@@ -753,6 +761,54 @@ def test_later_work_excuses_a_failure_only_if_it_is_proposed(
 
     check = trusted_check(change, da_score)
     assert check("--no-failing-tests", "--trunk", TRUNK).status == status
+
+
+@pytest.mark.parametrize(
+    ("way", "status"),
+    [(None, 0), *((way, 3) for way in (*ON_OTHER_CODE, "reverted"))],
+)
+def test_later_work_excuses_no_failure_by_tests_of_other_code(
+    change: Repo, check: Check, way: str | None, status: int
+) -> None:
+    change.commit(FILES, SUBJECT)
+    keep_session(change, "1 failed in 0.1s")
+    transcript = "../home/projects/x/s.jsonl"
+    first = (change.path / transcript).read_text()
+
+    change.clock += 600
+    later = {"src/b.py": OTHER["src/a.py"]}
+    sha = change.commit(later, SUBJECT)
+    by_revert = [says("git revert -n HEAD"), TESTS, says("git revert --abort")]
+    before = {"reverted": by_revert, None: [TESTS], **ON_OTHER_CODE}[way]
+    text = session(
+        change,
+        "t",
+        files=later,
+        tests="",
+        before=[*before, says("git checkout own")],
+        command=f"git commit -m '{SUBJECT}'",
+        result=f"[own {sha[:7]}] {SUBJECT}\n 1 file changed",
+    )
+    text = text.replace('"sessionId": "t"', '"sessionId": "s"')
+    text = text.replace("pytest -q", "git status", 1).replace("pytest -q", "pytest")
+    put(change, {transcript: first + text})
+    assert check("--no-failing-tests").status == status
+
+
+@pytest.mark.parametrize(
+    ("back", "status"),
+    [
+        pytest.param([], 0, id="it is taken back for good"),
+        pytest.param([says("git reset --hard HEAD@{1}")], 3, id="it comes back"),
+    ],
+)
+def test_what_git_takes_back_and_brings_again_failed(
+    change: Repo, check: Check, back: list[tuple[str, str]], status: int
+) -> None:
+    change.commit(FILES, SUBJECT)
+    before = [says("git reset --hard HEAD~1"), TESTS, *back]
+    keep_session(change, "1 failed in 0.1s", before=before)
+    assert check("--no-failing-tests").status == status
 
 
 @pytest.mark.parametrize(

@@ -24,11 +24,16 @@ class CodeChanges:
     names: list[str] = field(default_factory=list)
     last: int = 0
 
-    def is_for(self, run: Sighting, failed: Sighting) -> bool:
-        """Return whether there was other code for a run than for a failed one and for the end."""
-        first = failed.began
-        if not failed.event.of_other_code:
-            first += 1  # what its own line checks out, it does before the run
+    def is_for(self, run: Sighting, earlier: Sighting | None) -> bool:
+        """Return whether there was other code for a run than for an earlier one and for the end.
+
+        Without an earlier one that has a verdict, whether it was other code than for the end.
+        """
+        first = 0
+        if earlier and earlier.event.passed is not None:
+            first = earlier.began
+            if not earlier.event.of_other_code:
+                first += 1  # what its own line checks out, it does before the run
         end = bisect_right(self.times, run.time)
         if bisect_left(self.times, first) >= end:
             return False
@@ -41,7 +46,7 @@ class CodeChanges:
         return run.began <= self.last and not is_of_end
 
     def let_replace(
-        self, run: Sighting, earlier: Sighting, edited_at: Sequence[int]
+        self, run: Sighting, earlier: Sighting | None, edited_at: Sequence[int]
     ) -> bool:
         """Return whether a run of tests says of the work what an earlier one does not say.
 
@@ -50,14 +55,14 @@ class CodeChanges:
 
         Args:
             run: the run, of the session.
-            earlier: the earlier run.
+            earlier: the earlier run, or None for the first one.
             edited_at: when code was edited, in ns since 1970, in ascending order.
         """
-        is_of_other_code = (
-            run.event.of_other_code
-            or run.work_tree != earlier.work_tree
-            or self.is_for(run, earlier)
-        )
+        is_of_other_code = run.event.of_other_code or self.is_for(run, earlier)
+        if earlier is None:
+            return not (run.event.passed and is_of_other_code)
+
+        is_of_other_code = is_of_other_code or run.work_tree != earlier.work_tree
         first_edit = bisect_right(edited_at, earlier.time)
         is_edited = first_edit < bisect_left(edited_at, run.began)
         if run.event.passed is False:

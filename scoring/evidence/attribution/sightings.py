@@ -166,13 +166,16 @@ class Sightings:
         undone = undone_edits(self.seen)
         edits_undone = {edit for undoing in undone for edit in undoing.edits}
         editors = {edit.by for edit in edits if edit not in edits_undone}
+        switched_at = [switched.time for switched in self.of(CodeSwitched)]
 
         runs = []
         for run in all_runs:
             if run.agent and run.by not in editors:
                 continue
             ended_late = run.began <= (end or run.time) < run.time
-            if ended_late or any(undoing.spoils(run) for undoing in undone):
+            if ended_late or any(
+                undoing.spoils(run, switched_at) for undoing in undone
+            ):
                 run = run._replace(event=replace(run.event, passed=None))
             runs.append(run)
         runs.sort(key=attrgetter("began"))
@@ -186,9 +189,7 @@ class Sightings:
         )
 
         runs_before_end = [run for run in runs if end is None or run.began <= end]
-        standing = (
-            self._standing(runs_before_end, end, folder) if verdicts[False] else None
-        )
+        standing = self._standing(runs_before_end, end, folder)
         if standing:
             tests = replace(tests, hold=standing.event.passed)
         if standing and standing.event.passed is False:
@@ -203,7 +204,6 @@ class Sightings:
         tests = replace(
             tests,
             last_passed=last.event.passed,
-            hold=tests.hold if standing else last.event.passed,
             edited_after=any(
                 last.time < edit.time <= (end or edit.time) for edit in edits
             ),
@@ -216,13 +216,13 @@ class Sightings:
     def _standing(
         self, runs: Sequence[Sighting], end: int | None, folder: str
     ) -> Sighting | None:
-        """Return the run that says how the tests of the work ended, or None without runs.
+        """Return the run that says how the tests of the work ended, or None without one.
 
         Args:
             runs: the runs up to the end, by when they began.
             end: when the iteration ended.
             folder: the folder of the commit. Runs in work trees without it do not count where
-                there are others.
+                there are others, and no pass in one does.
         """
         own = ""
         for run in runs:
@@ -236,8 +236,10 @@ class Sightings:
         edited_at = [edit.time for edit in edits if changes_code(edit)]
         for run in of_work or runs:
             code_changes = changes[run.session]
-            if not standing or code_changes.let_replace(run, standing, edited_at):
+            if code_changes.let_replace(run, standing, edited_at):
                 standing = run
+        if standing and standing.event.passed and not of_work:
+            return None
         return standing
 
     def _code_changes(self, end: int | None) -> dict[SessionKey, CodeChanges]:

@@ -33,15 +33,24 @@ class Undoing(NamedTuple):
     time: int
     by_git: bool
 
-    def spoils(self, run: Sighting) -> bool:
+    def spoils(self, run: Sighting, switched_at: Iterable[int]) -> bool:
         """Return whether a test run of the session says nothing, as an edit was there meanwhile.
 
         One that passed is followed by the edits that undid it, and so says what it says before
-        edits.
+        edits. One that failed counts where git may have brought back later what it took.
+
+        Args:
+            run: the run.
+            switched_at: when other code was checked out, in ns since 1970.
         """
         is_inside = self.began <= run.began <= self.time
         is_its = run.session == self.edits[0].session
-        return is_inside and is_its and (self.by_git or run.event.passed is False)
+        if not is_inside or not is_its:
+            return False
+        if not self.by_git:
+            return run.event.passed is False
+        may_be_back = any(time > self.time for time in switched_at)
+        return not may_be_back or run.event.passed is not False
 
 
 class _FileEdits:

@@ -37,6 +37,18 @@ _SWITCHED = re.compile(
     r"^(?:Switched to|Already on|HEAD is now|Previous HEAD)", re.MULTILINE
 )
 
+_KEEP_CODE = frozenset(
+    "add am annotate archive blame branch bundle cat-file check-attr check-ignore cherry"
+    " cherry-pick clone commit commit-graph commit-tree config count-objects credential describe"
+    " diff diff-files diff-index diff-tree difftool fetch for-each-ref format-patch fsck gc grep"
+    " hash-object help init lfs log ls-files ls-remote ls-tree maintenance merge merge-base"
+    " merge-file merge-tree mergetool mktree mv name-rev notes prune pull push range-diff reflog"
+    " remote repack request-pull rerere rev-list rev-parse rm shortlog show show-branch show-ref"
+    " status stripspace submodule symbolic-ref tag update-index var verify-commit version"
+    " whatchanged write-tree".split()
+)
+"""Subcommands of git that put no code into the work tree that other commits have, or more code."""
+
 _ONLY_SHOWS = frozenset({"-n", "--dry-run", "--check", "--stat", "log", "view"})
 _UNSTASH = ("pop", "apply", "branch")
 _KEEP_STASH = ("list", "show", "drop", "clear", "create", "store")
@@ -112,7 +124,7 @@ def _checks_out_other_code(call: GitCommand) -> bool:
             keeps_code = options.isdisjoint(("--hard", "--merge", "--keep"))
             return names_another and not keeps_code
         case "revert":
-            return options.isdisjoint(("--abort", "--quit"))
+            return "--quit" not in options
         case "rebase":
             return "--onto" in options
         case "apply":
@@ -130,7 +142,7 @@ def _checks_out_other_code(call: GitCommand) -> bool:
             return options.isdisjoint(_ONLY_SHOWS) and not removes_ignored_alone
         case "bisect":
             return options.isdisjoint(_ONLY_SHOWS)
-    return False
+    return call.subcommand not in _KEEP_CODE  # an alias may do anything
 
 
 def _paths_of(call: GitCommand, operands: Sequence[str]) -> list[str]:

@@ -177,6 +177,7 @@ class TestRun(Event):
             command line checks out other code after it.
         work_tree: the index in ``texts`` of the work tree in which it runs, where the session adds
             that; None elsewhere.
+        folder: the index in ``texts`` of the folder in which it runs; None where that is not known.
     """
 
     __test__ = False  # pytest takes a class of this name for tests
@@ -191,6 +192,7 @@ class TestRun(Event):
     follows_commit: bool = False
     of_other_code: bool = False
     work_tree: int | None = None
+    folder: int | None = None
 
 
 class CommitMade(Event):

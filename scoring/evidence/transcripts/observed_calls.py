@@ -69,7 +69,9 @@ class ObservedRuns:
             path_in(opened.folder, path) for path in work_trees_of(commands)
         ]
         if opened.run and opened.run.folder is not None:
-            folder = path_in(opened.folder, opened.run.folder)
+            path = expand_home(opened.run.folder, [opened.folder])
+            folder = path_in(opened.folder, path)
+            opened.run_folder = self._paths.number(folder)
             for top in self._work_trees:
                 if f"{folder}/".startswith(f"{top}/"):
                     opened.work_tree = self._paths.number(top)
@@ -97,6 +99,7 @@ class ObservedRuns:
                     follows_commit=opened.run.follows_commit,
                     of_other_code=opened.run.is_of_other_code,
                     work_tree=opened.work_tree,
+                    folder=opened.run_folder,
                 )
                 self.noted.append((run, opened))
         if opened.leaves_stash is not None and not failed:

@@ -84,6 +84,8 @@ class OpenCall:
         run: the run of tests in it; None without one.
         work_tree: the number of the work tree in which that runs, where the session adds the work
             tree, among the texts; None elsewhere.
+        run_folder: the number of the folder in which that runs, among the texts; None where it is
+            not known.
         has_failed: whether tests in it failed, while it still runs.
         folder: the folder in which its commands start; "": not known.
         commits: the commands in it that make commits.
@@ -107,6 +109,7 @@ class OpenCall:
     does_one_thing: bool = True
     run: TestCommand | None = None
     work_tree: int | None = None
+    run_folder: int | None = None
     has_failed: bool = False
     folder: str = ""
     commits: Sequence[CommitRequest] = ()
@@ -228,6 +231,7 @@ class OpenCall:
             follows_commit=run.follows_commit,
             of_other_code=run.is_of_other_code,
             work_tree=self.work_tree,
+            folder=self.run_folder,
         )
 
     def commit_without_sha(self, place: EventPlace) -> CommitMade:
