@@ -238,7 +238,7 @@ def _state(unit: OpenUnit, may_land: bool) -> State:
     - ``landed``: git has no commit of it, and half of its lines are on the trunk, or in a commit
       that landed.
     - ``open``: it may still land.
-    - ``lost``: its commit did not land, or git has none and not a line is on the trunk.
+    - ``lost``: its commit did not land, or git has none and certainly not a line is on the trunk.
     - ``unclear``: anything else.
 
     Args:

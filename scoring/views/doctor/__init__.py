@@ -260,7 +260,7 @@ def _described(
 ) -> RepositorySurvey:
     """Return what is known of a readable repository, and of the commits that entries name.
 
-    Entries of work that git does not have are left out.
+    Entries that were made of a checkpoint or a transcript alone need no commit here.
     """
     path = Path(evidence.sources.repo_dir)
     repository = GitRepository(path)
