@@ -19,7 +19,7 @@ from scoring.examine import LogView
 from scoring.jobs.backfill import BackfillPlan, IterationResult, LogReport, backfill_log
 from scoring.log.find import is_folder_or_locked
 from scoring.log.settings import days_of, resolve_settings
-from scoring.outcomes.outcome import Outcome, log_outcomes
+from scoring.outcomes.ledger import Ledger
 from scoring.outcomes.outcome_rules import FIX_WORDS, OutcomeRules
 from scoring.text import printable
 from scoring.views.work_rows import work_of
@@ -203,20 +203,16 @@ def _rows_of(
     )
 
     rows: list[FleetRow] = []
-    outcomes: dict[int, Outcome] = {}
-    records = [iteration.facts.record for iteration in iterations]
+    books: list[Ledger] = []
     try:
-        for outcome in log_outcomes(
-            records, repo_dir, rules, settings.store_dir, settings.trunk
-        ):
-            outcomes[outcome.iteration] = outcome
-        rows += rows_of_work(repository, work_of(view))
+        rows += rows_of_work(repository, work_of(view, on_ledger=books.append))
         if GitRepository(repo_dir).is_shallow:
             report.warnings.append(_CUT)
     except GitError as e:
         report.warnings.append(f"outcomes are not known: {e}")
 
+    outcomes = {each.iteration: each for book in books for each in book.outcomes}
     for iteration in iterations:
-        iteration_outcome = outcomes.get(iteration.score.iteration)
-        rows += rows_of_iteration(repository, iteration, iteration_outcome, horizon)
+        outcome = outcomes.get(iteration.score.iteration)
+        rows += rows_of_iteration(repository, iteration, outcome, horizon)
     return rows
