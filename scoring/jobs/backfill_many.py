@@ -15,6 +15,8 @@ def backfill_logs(
 ) -> Iterator[LogReport]:
     """Bring logs up to date, and yield a report for each log as soon as it is done.
 
+    Where a process is ended from outside, the logs that are not done get reports with an error.
+
     Args:
         plans: the logs.
         processes: how many logs at once. A caller that stops early ends these processes.

@@ -139,7 +139,8 @@ def optional_signals(*rubrics: Rubric) -> frozenset[str]:
 def meter_profile(*rubrics: Rubric, observe: bool = False) -> str | None:
     """Return the profile for measuring DR transcripts: that of the first rubric that names one.
 
-    None where ``diminishing_returns`` has no vote under any of the rubrics, unless ``observe``.
+    Where none does, it is the usual one. None where ``diminishing_returns`` has no vote under any
+    of the rubrics, unless ``observe``.
 
     Args:
         rubrics: the rubrics.

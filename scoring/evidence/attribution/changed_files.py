@@ -146,7 +146,8 @@ class ChangedFiles:
     def name_of(self, file: WrittenFile) -> str:
         """Return the path that commits have for a written file, or "" where no commit changed it.
 
-        Below the folder of the session, or else the longest end of the path, is looked for.
+        Looked for is what is below the folder of the session, or else the longest end of the path,
+        at least a file with its folder.
         """
         below_folder = file.path.removeprefix(f"{file.folder}/")
         if below_folder in self._changes:

@@ -158,7 +158,10 @@ class CodexCalls(EventReader):
             self.note_call(call)
 
     def _take_program(self, call: str | None, program: str) -> None:
-        """Take a call of ``exec``, a program that may run commands and apply patches."""
+        """Take a call of ``exec``, a program that may run commands and apply patches.
+
+        Where the commands run in several folders, or in a variable, their folder is not known.
+        """
         commands = _commands_in(program)
         own_text = _COMMAND.sub("", program)
         script = "\n".join(commands)

@@ -62,7 +62,7 @@ def vote_in(text: str) -> StatedVote | None:
 
 
 def _share_in(text: str) -> float | None:
-    """Return a share as a number from 0 to 1, or None for anything else."""
+    """Return a share, such as .8, 80 % or 8/10, as a number from 0 to 1, or None for other text."""
     match = _NUMBER.match(text.strip(" \t*_`\"'~("))
     if match is None:
         return None
