@@ -68,7 +68,7 @@ def begin_and_score(
     rubric: Rubric,
     key: str,
 ) -> Result:
-    """Tell the coordinator that a task begins, if it can be told, and score its repository.
+    """Tell the coordinator that a task begins, if possible, and score its repository.
 
     The arguments are those of :func:`score_repository`, and ``key``, by which the coordinator knows
     the task.

@@ -155,7 +155,8 @@ def compare(
         parse: takes the lines that git prints, and yields a commit and what changed, for each pair.
         report: is called with each pair at which git fails, and why.
         end: what ends a line.
-        names: returns the paths that what changed has in it.
+        names: returns the paths that what changed has in it. Long ones of too many pairs give None,
+            as where git fails.
 
     Raises:
         GaveUpError: it is asked no more, and :attr:`GitTime.is_strict`.

@@ -118,7 +118,7 @@ def may_change(repository: Path) -> bool:
 def _files_in(folder: str) -> Iterator[_ObjectFile]:
     """Yield the loose objects, or the packs with their indices, in a folder.
 
-    Temporary files are left out.
+    Temporary files are left out. Nothing where the folder cannot be listed.
     """
     endings = _ENDINGS_OF_PACKS if folder.endswith("/pack") else ""
     with suppress(OSError), os.scandir(folder) as entries:

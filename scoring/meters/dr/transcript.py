@@ -266,7 +266,7 @@ def _parse_lines(text: str, source: str) -> tuple[PlainData, list[_RoundItem]]:
     Lines of other types are left out.
 
     Raises:
-        TranscriptError: a line is not an object, or a round lacks its type.
+        TranscriptError: a line is not an object, a head is wrong, or a round lacks its type.
         InputError: a line is not JSON.
     """
     head: PlainData = {}
