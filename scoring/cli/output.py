@@ -151,7 +151,7 @@ def _text_of(value: Any) -> str:
 
 
 def _json(value: Any, indent: int = 1) -> bytes:
-    """Return a value as JSON, in which invisible characters are escapes and paths are texts."""
+    """Return a value as JSON. Invisible characters are escapes, paths are texts, NaN is null."""
     try:
         data = msgspec.json.encode(value, enc_hook=_text_of)
     # text that is not UTF-8, or keys that are not texts

@@ -162,6 +162,8 @@ def _held_as(
 ) -> dict[SessionCommit, str]:
     """Return by lost commit the SHA that git has for it now, where only these two fit each other.
 
+    A lost commit that amends another is left out.
+
     Args:
         by_session: the commits of sessions, by the sessions' ids.
         lost: the commits that git does not have, or that no branch has.

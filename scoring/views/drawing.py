@@ -251,7 +251,10 @@ def _words_fit(text: Text, width: int) -> bool:
 
 
 def _with_hanging_indent(text: Text, width: int) -> RenderableType:
-    """Return a line that is folded below its text, and not below the mark or name before it."""
+    """Return a line that is folded below its text, and not below the mark or name before it.
+
+    Without room for that, it loses the spaces at its beginning.
+    """
     match = _LINE_START.match(text.plain)
     start = match.end() if match else 0
     if text.cell_len <= width or not start:

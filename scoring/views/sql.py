@@ -169,15 +169,17 @@ def database() -> Iterator[Any]:
 
 @contextlib.contextmanager
 def answered(db: Any, sql: str, tables: Iterable[str]) -> Iterator[Answer]:
-    """Run one SQL statement on the tables of a database, without access to files or network.
+    """Run SQL on the tables of a database, without access to files or network.
+
+    Of several statements, the answer is that of the last.
 
     Args:
         db: the database, from :func:`database`.
-        sql: the statement.
+        sql: the SQL.
         tables: the tables that are there, for the message of an error.
 
     Raises:
-        InputError: the statement cannot be run.
+        InputError: the SQL cannot be run, or has no statement.
     """
     import duckdb
 

@@ -134,7 +134,10 @@ def _by_time(unnamed: Iterable[Checkpoint], git: AttributedHistory) -> dict[str,
 def _by_lines(
     unnamed: Iterable[Checkpoint], sessions: Iterable[Session], git: AttributedHistory
 ) -> dict[str, str]:
-    """Return the SHAs of the commits that add the lines of checkpoints, by checkpoint id."""
+    """Return the SHAs of the commits that add the lines of checkpoints, by checkpoint id.
+
+    Checkpoints with fewer than :data:`LEAST_LINES` lines are left out.
+    """
     files_of = files_by_checkpoint(sessions)
     all_candidates = []
     for checkpoint in unnamed:

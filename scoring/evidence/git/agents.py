@@ -129,7 +129,8 @@ class _Agent(NamedTuple):
 
         Args:
             signature: the name and the address.
-            are_tools: whether they were written where a tool is named.
+            are_tools: whether they were written where a tool is named. The name of a tool counts
+                only there, and without an address.
         """
         if self.has_email(signature.email) or self.has_name(signature.name):
             return True

@@ -381,7 +381,7 @@ def _token_totals(stated: object) -> TokenTotals | None:
 
 
 def _paths(metadata: Metadata) -> list[str]:
-    """Return the paths that metadata states as touched, without what cannot be a path."""
+    """Return the first paths that metadata states as touched, without what cannot be a path."""
     touched = metadata.get("files_touched")
     if not isinstance(touched, list):
         return []

@@ -333,6 +333,8 @@ def _without_collection() -> Iterator[None]:
 def _process_count(asked: int | None, worth: int) -> int:
     """Return how many processes read, at most :data:`MOST_PROCESSES`. Up to 1: this one alone.
 
+    It reads alone also where it has threads.
+
     Args:
         asked: how many the caller wants; None: as many as are worth it and have a core.
         worth: how many the amount to read is worth.
