@@ -120,7 +120,7 @@ def _report_page(report: "FleetReport") -> Page:
 
 
 def _failures(failed: "list[RepositoryState]") -> Page:
-    """Yield a table of repositories that failed and why, or nothing if none did."""
+    """Yield a table of the first repositories that failed and why, or nothing if none did."""
     if not failed:
         return
 

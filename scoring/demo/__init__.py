@@ -44,7 +44,7 @@ class Demo:
 def build_demo(target: Path | str) -> Demo:
     """Write the demo into a directory.
 
-    When that fails, whatever was written is removed.
+    When that fails, whatever was written into it is removed.
 
     Args:
         target: an empty directory, or the name of a new one.

@@ -112,7 +112,10 @@ def _observed_value(facts: IterationFacts, observed: Observed) -> SignalValue:
 
 
 def _seen_in_words(seen: CorrectionsSeen) -> list[str]:
-    """Return the kinds of corrections that were seen with their counts, without those at 0."""
+    """Return the kinds of corrections that were seen with their counts, without those at 0.
+
+    In place of a count of words it may say that they are in another language.
+    """
     counts = {
         "interruption": seen.interrupts,
         "rejection": seen.rejections,

@@ -123,7 +123,7 @@ def tests_value(observed: Observed) -> SignalValue:
     - 1: it passed, and no code was edited after it.
     - 0.5: it passed, and code was edited after it.
     - 0: it failed; that caps the band at :data:`FAILED_CAP` too.
-    - Absent: no run was seen, or the last one has no verdict.
+    - Absent: the iteration has no lines, no run was seen, or the last one has no verdict.
     """
     missing = unattributed(observed)
     if missing:

@@ -164,7 +164,7 @@ class CostSum(NamedTuple):
 
 
 def cost_sum(name: str, paid: Sequence[Expense]) -> CostSum:
-    """Return what some expenses cost together. ``name`` is that of their group, or "".
+    """Return what some expenses cost together. ``name`` is that of their group; "" is "unknown".
 
     Responses without a price are in ``unpriced``, and add nothing to the cost.
     """

@@ -160,7 +160,7 @@ class GitRepository(ObjectReader):
 
     @property
     def work_tree_tops(self) -> list[str]:
-        """The tops of all work trees, as git names them. Some may be gone."""
+        """The tops of all work trees, as git names them; empty if git fails. Some may be gone."""
         answer = self.ask("worktree", "list", "--porcelain", "-z")
         end = b"\0"
         if answer.returncode:  # git older than 2.36 does not know -z

@@ -187,8 +187,8 @@ def _codex_content(
     """Return the tokens in a line of Codex, as of the line's time, and what it shows.
 
     The span is 0. A line that states no count of tokens contributes only its time and what it
-    shows.
-    Tokens that the cache did not give count as written to the cache, as the reference counts them.
+    shows. Tokens that the cache did not give count as written to the cache, as the reference
+    counts them.
     """
     payload = line.get("payload") or {}
     usage = (payload.get("info") or {}).get("last_token_usage")

@@ -362,6 +362,8 @@ class PathTexts:
 def lines_of_documents(command: str, written: list[str]) -> dict[str, Hashes]:
     """Return the lines of the here-documents that ``cat`` writes to files.
 
+    A document without an end is left out.
+
     Args:
         command: the text of the command.
         written: the paths that the command writes; other files are left out.
