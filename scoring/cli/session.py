@@ -101,6 +101,7 @@ def _read_sidecar(session_id: str, log_dir: Path) -> SessionScore:
 
     Raises:
         NotFoundError: there is no sidecar; the message names sessions that have one.
+        InputError: the sidecar cannot be read.
     """
     try:
         return read_session(log_dir, session_id)

@@ -54,7 +54,10 @@ def reward_file_name(iteration: int) -> str:
 
 
 def graded_runs(folder: Path) -> Iterator[GradedRun]:
-    """Yield the runs in a folder and below it, each folder before those in it, by name."""
+    """Yield the runs in a folder and below it, each folder before those in it, by name.
+
+    Those that cannot be read are left out.
+    """
     for path, folders, names in os.walk(folder):
         folders.sort()
 

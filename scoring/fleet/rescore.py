@@ -60,6 +60,8 @@ class Rescored(NamedTuple):
 def rescore(dataset: DataSet, rubric: Rubric, source: str | None = None) -> Rescored:
     """Add rows under a rubric to a data set, in place of earlier rows under that rubric.
 
+    Repositories that failed are left out, and those with broken entries at which the rubric stops.
+
     Args:
         dataset: the data set.
         rubric: the rubric.

@@ -146,7 +146,7 @@ class CodexCalls(EventReader):
             self._continued[call] = starting_call
 
     def take_custom_call(self, payload: CodexPayload) -> None:
-        """Take a call of a tool with one text as its argument: a patch, or a program."""
+        """Take a call of a tool with one text as its argument: a patch, a program, or another."""
         call = payload.call_id
         text = only_text(payload.input)
         self.called.add(call)
