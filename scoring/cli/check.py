@@ -340,7 +340,10 @@ def _trusted_settings(
 
 
 def _trusted_view(view: LogView, trust_checkpoints: bool) -> LogView:
-    """Return a view that believes nothing of the checkout but entries and commits."""
+    """Return a view that believes nothing of the checkout but entries and commits.
+
+    Warns of a rubric under which claims vote.
+    """
     if view.rubric.claims_vote:
         warn(
             f"rubric {view.rubric.version} lets an author's own claims vote; "

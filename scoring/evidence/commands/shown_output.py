@@ -246,7 +246,8 @@ def keeps_failures(words: Words, text: str, failures: Words) -> bool:
     """Return whether a command that reads an output seems to keep the lines about failures.
 
     It does not certainly keep each of them: a filter keeps one form of these lines at least, and
-    ``tail`` and most other programs are taken to keep what counts.
+    ``tail`` and most other programs are taken to keep what counts. ``head`` does where it cut
+    nothing off, and ``awk`` and ``sed -n`` never do.
 
     Args:
         words: the words of the command, at least one.

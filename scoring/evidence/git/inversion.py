@@ -195,6 +195,8 @@ class _Files:
           that look alike, such as ``return 1``;
         - the file with the same path, whatever is in it.
 
+        After :data:`_MOST_COMPARED` steps only the same path is looked for.
+
         Args:
             path: the path of the file.
             lines: the lines of the file.
