@@ -31,12 +31,13 @@ from .claude_lines import (
     ClaudeItem,
     ClaudeLine,
     ClaudeMessage,
+    background_shell,
     diff_of,
     items_of,
     known_tokens,
     repeated_line,
     response_of,
-    still_runs,
+    shown_shell,
 )
 from .event_reader import lines_in
 from .fields import items_in, member, text_in, value_in
@@ -66,6 +67,9 @@ _ARGUMENTS = names(
     "command file_path notebook_path edits content old_string new_string new_source"
 )
 """The arguments of commands and edits that mean something."""
+
+_SHOW_SHELLS = ("BashOutput", "TaskOutput")
+"""The tools that show what a command in the background has printed."""
 
 _SYNTHETIC_MODEL = "<synthetic>"
 _FOLDER_OF_COWORK = "local-agent-mode-sessions"
@@ -102,6 +106,10 @@ class ClaudeReader(ToolReader):
         self._knows_parent = False
         # by the id of the call that reads them
         self._files_of_reads: dict[str, str] = {}
+        # by the id of the call that shows it, a shell in the background
+        self._shells_shown: dict[str | None, str] = {}
+        # by such a shell, the call that started it
+        self._started_by: dict[str, str] = {}
 
     def entry(self, line: ClaudeLine) -> bool:
         """Take a line. Return True for one that another harness wrote.
@@ -217,6 +225,9 @@ class ClaudeReader(ToolReader):
     def _take_call(self, item: ClaudeItem) -> None:
         """Take a call of a tool. A call of ``Read`` names the file that its result will show."""
         given = item.input
+        if item.name in _SHOW_SHELLS:
+            shell = text_in(given, "bash_id") or text_in(given, "task_id")
+            self._shells_shown[item.id] = shell
         if item.name != "Read":
             is_known = item.name in self.tools.shells or item.name in self.tools.edits
             if is_known and isinstance(given, dict):
@@ -246,9 +257,16 @@ class ClaudeReader(ToolReader):
         if path and item.content is not None:
             self.files.showed(path, lambda: text)
 
-        ended = None if still_runs(text) else failed
-        self.note_end(item.tool_use_id, ended, text)
+        shell = background_shell(text)
+        if shell:
+            self._started_by[shell] = item.tool_use_id or ""
+        self.note_end(item.tool_use_id, failed if shell is None else None, text)
         self.count_result(item.tool_use_id, failed)
+
+        started_by = self._started_by.get(self._shells_shown.pop(item.tool_use_id, ""))
+        if started_by:
+            shown = shown_shell(text)
+            self.note_shown(started_by, shown.failed, shown.printed)
 
     def id_of(self, call: object) -> str:
         """Return the id of a call as it is written, even if a secret in it is hidden, or ""."""

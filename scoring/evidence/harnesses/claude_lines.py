@@ -2,7 +2,7 @@
 
 import re
 from operator import attrgetter
-from typing import Any
+from typing import Any, NamedTuple
 
 import msgspec
 from msgspec import UNSET
@@ -15,15 +15,26 @@ from scoring.evidence.transcripts.events import (
     key_of,
 )
 
-from .fields import Count, RawField, count_in, special_service, text_in, value_of
+from .fields import (
+    Count,
+    RawField,
+    count_in,
+    is_failure,
+    special_service,
+    text_in,
+    value_of,
+)
 from .json_reader import MODEL_LIMIT
 
 _RUNS_IN_BACKGROUND = re.compile(
     r"^Command (?:running in background|was manually backgrounded"
-    r'|[^"\\\n]{1,80} moved to (?:the )?background)[^"\\\n]{1,20}ID: ',
+    r'|[^"\\\n]{1,80} moved to (?:the )?background)[^"\\\n]{1,20}ID: ([\w-]*)',
     re.MULTILINE,
 )
 """What the result of a command that has not ended yet says, after what was printed so far."""
+
+_OUTPUT_OF_SHELL = re.compile("<(?:stdout|stderr|output)>")
+_EXIT_CODE = re.compile(r"<exit_code>(-?[0-9]{1,5})</exit_code>")
 
 _NOTICE_LIMIT = 1000
 """How many characters at the end of a result are looked at for that."""
@@ -236,9 +247,32 @@ def _tokens_of(usage: ClaudeUsage) -> TokensUsed:
     )
 
 
-def still_runs(printed: str) -> bool:
-    """Return whether a result says that its command goes on in the background."""
+def background_shell(printed: str) -> str | None:
+    """Return in which shell the command of a result goes on in the background, or None.
+
+    The id of the shell is "" where it is not stated.
+    """
     start = max(0, len(printed) - _NOTICE_LIMIT)
     if printed.find("background", start) < 0:
-        return False
-    return _RUNS_IN_BACKGROUND.search(printed, start) is not None
+        return None
+    match = _RUNS_IN_BACKGROUND.search(printed, start)
+    return match[1] if match else None
+
+
+class ShownShell(NamedTuple):
+    """What a result shows of a command in the background.
+
+    Attributes:
+        failed: whether the command failed; None while it runs, and where it was ended.
+        printed: what the command has printed since it was shown last.
+    """
+
+    failed: bool | None
+    printed: str
+
+
+def shown_shell(text: str) -> ShownShell:
+    """Return what a result of ``BashOutput`` or ``TaskOutput`` shows of its command."""
+    head, *printed = _OUTPUT_OF_SHELL.split(text, maxsplit=1)
+    code = _EXIT_CODE.search(head)
+    return ShownShell(is_failure(code[1]) if code else None, "".join(printed))

@@ -14,7 +14,7 @@ from scoring.evidence.commands.tested_code import (
     stash_states,
     work_trees_of,
 )
-from scoring.evidence.commands.testruns import TestTools
+from scoring.evidence.commands.testruns import TestCommand, TestTools
 from scoring.evidence.commands.testverdicts import TestVerdict, verdict_of
 
 from .edits import PathTexts, is_absolute, path_in
@@ -40,6 +40,7 @@ class ObservedRuns:
         self.noted: list[tuple[TestRun, OpenCall | None]] = []
         self._tools = tools
         self._paths = paths
+        self._index_of: dict[OpenCall, int] = {}  # in ``noted``
         self._is_stashed = False  # whether an earlier call left the work in a stash
         # the last call that stashes work, until another one takes it out
         self._stash_call: OpenCall | None = None
@@ -90,20 +91,53 @@ class ObservedRuns:
         if opened.run:
             verdict = verdict_of(opened.run, text, failed)
             if verdict:
-                if opened.run.folder is None:
-                    verdict = TestVerdict()  # it is not known which code was tested
-                run = replace(
-                    _run_ended(ended_at, opened.key, verdict),
-                    command=self._paths.number(opened.run.label),
-                    called_at=opened.place.line,
-                    follows_commit=opened.run.follows_commit,
-                    of_other_code=opened.run.is_of_other_code,
-                    work_tree=opened.work_tree,
-                    folder=opened.run_folder,
-                )
+                self._index_of[opened] = len(self.noted)
+                run = self._run_of(opened, opened.run, ended_at, verdict)
                 self.noted.append((run, opened))
         if opened.leaves_stash is not None and not failed:
             self._is_stashed = opened.leaves_stash and _NOTHING_TO_STASH not in text
+
+    def note_shown(
+        self, opened: OpenCall, shown_at: EventPlace, text: str, failed: bool | None
+    ) -> None:
+        """Note what another call shows of tests that go on after the result of their call.
+
+        A verdict takes the place of that of the result, but a failure is final.
+
+        Args:
+            opened: the call of the tests.
+            shown_at: where the result is that shows them.
+            text: what they have printed since they were shown last.
+            failed: whether they failed; None while they run.
+        """
+        index = self._index_of.get(opened)
+        if index is None or opened.run is None:
+            return
+        verdict = verdict_of(opened.run, text, failed)
+        if verdict and verdict.passed is not None:
+            if self.noted[index][0].passed is not False:
+                run = self._run_of(opened, opened.run, shown_at, verdict)
+                self.noted[index] = (run, opened)
+
+    def _run_of(
+        self,
+        opened: OpenCall,
+        command: TestCommand,
+        ended_at: EventPlace,
+        verdict: TestVerdict,
+    ) -> TestRun:
+        """Return the run of a call that runs tests, from where it ended and its verdict."""
+        if command.folder is None:
+            verdict = TestVerdict()  # it is not known which code was tested
+        return replace(
+            _run_ended(ended_at, opened.key, verdict),
+            command=self._paths.number(command.label),
+            called_at=opened.place.line,
+            follows_commit=command.follows_commit,
+            of_other_code=command.is_of_other_code,
+            work_tree=opened.work_tree,
+            folder=opened.run_folder,
+        )
 
     def note_printed(self, opened: OpenCall, text: str) -> None:
         """Note what a call has printed so far. A failure in it is final, whatever comes later."""

@@ -252,6 +252,18 @@ class Observations(ObservedTalk):
         if opened is not None:
             self._runs.note_printed(opened, text)
 
+    def note_shown(self, call: object, failed: bool | None, text: str) -> None:
+        """Note what tests print that go on after the result of their call.
+
+        Args:
+            call: the id of their call.
+            failed: whether they failed; None while they run.
+            text: what they have printed since they were shown last.
+        """
+        opened = self._open_calls.get(self._key_of_call(call))
+        if opened is not None:
+            self._runs.note_shown(opened, self.at, text, failed)
+
     def makes_commits(self, call: object) -> bool:
         """Return whether a call that is known by its id has commands that make commits."""
         opened = self._open_calls.get(self._key_of_call(call))

@@ -228,6 +228,62 @@ class TestRuns:
         assert (run.passed, run.passed_tests, run.failed_tests) == expected
 
     @cases(
+        "tool, named, shown, expected",
+        {
+            "failed": (
+                "BashOutput",
+                {"bash_id": "b1"},
+                [
+                    f"<status>failed</status>\n<exit_code>1</exit_code>\n<stdout>\n{FAILED}"
+                ],
+                False,
+            ),
+            "passed, of a task": (
+                "TaskOutput",
+                {"task_id": "b1"},
+                [
+                    f"<status>completed</status>\n<exit_code>0</exit_code>\n<output>\n{PASSED}"
+                ],
+                True,
+            ),
+            "failed, and ended well": (
+                "BashOutput",
+                {"bash_id": "b1"},
+                [
+                    f"<status>running</status>\n<stdout>\n{FAILED}",
+                    "<status>completed</status>\n<exit_code>0</exit_code>",
+                ],
+                False,
+            ),
+            "not ended": (
+                "BashOutput",
+                {"bash_id": "b1"},
+                ["<status>running</status>\n<stdout>\n<exit_code>0</exit_code>"],
+                None,
+            ),
+            "another shell": (
+                "BashOutput",
+                {"bash_id": "b2"},
+                [
+                    f"<status>failed</status>\n<exit_code>1</exit_code>\n<stdout>\n{FAILED}"
+                ],
+                None,
+            ),
+        },
+    )
+    def test_in_the_background_has_the_verdict_that_is_shown_later(
+        self, tool: str, named: Line, shown: list[str], expected: bool | None
+    ) -> None:
+        lines = bash("pytest -q", "Command running in background with ID: b1")
+        for number, text_shown in enumerate(shown):
+            call = f"shows{number}"
+            lines.append(agent(use(tool, call, **named)))
+            lines.append(user(result(call, content=text_shown)))
+        (run,) = seen(*lines).of(TestRun)
+        assert run.passed is expected
+        assert run.called_at == 0
+
+    @cases(
         "lines",
         {
             "in a message": bash("git commit -m 'run pytest'", FAILED),
