@@ -48,6 +48,7 @@ from scoring.evidence.git.inversion import inversion
 from scoring.evidence.git.isolated import _digests_of_patches
 from scoring.evidence.git.patches import FileLine, FilePatch, Hunk, read_patches
 from scoring.evidence.git.walk import Commit
+from scoring.evidence.harnesses import antigravity, cline
 from scoring.evidence.harnesses.lines import Lines, read_parts
 from scoring.evidence.harnesses.readers import HARNESSES
 from scoring.evidence.labels import labels_in
@@ -400,6 +401,10 @@ PLACES: dict[str, Work] = {
         )
     ),
     "a chat": _transcript(_chat),
+    "output in Antigravity": lambda text: antigravity._OUTPUT.split(text, 1),
+    "tags in what a user of Cline types": lambda text: cline._TYPED.search(
+        text.replace("<", "<user_input ")
+    ),
     "an entry": _entry("TEXT"),
     "a text in an entry": _entry(
         'schema_version: 2\niteration: 1\nimpl: {summary: "TEXT"}\n'

@@ -40,7 +40,7 @@ _TYPED = re.compile(r"<USER_REQUEST>(.*?)(?:</USER_REQUEST>|\Z)", re.DOTALL)
 _REFUSED = "user denied permission for"
 _EXIT_CODE = re.compile(r"\b(?:failed with exit code: |exited with code )(-?\d+)")
 _SUCCEEDED = "The command completed successfully"
-_OUTPUT = re.compile(r"^\s*Output:\n", re.MULTILINE)
+_OUTPUT = re.compile(r"^[^\S\n]*Output:\n", re.MULTILINE)
 _INDENTATION = re.compile(r"^\t+", re.MULTILINE)
 
 

@@ -38,7 +38,7 @@ _TOKENS = TokenFields(
     input_includes_cache=True,
 )
 _ENDING = ".messages.json"
-_TYPED = re.compile(r"<user_input\b[^>]*>(.*?)(?:</user_input>|\Z)", re.DOTALL)
+_TYPED = re.compile(r"<user_input\b[^<>]*>(.*?)(?:</user_input>|\Z)", re.DOTALL)
 _REFUSED = ("denied by user", "User denied", "The user denied this edit")
 _EXIT_CODE = re.compile(r"\A\[Command exited with code -?\d+\]\n?")
 
