@@ -18,6 +18,7 @@ from scoring.text import (
     as_utf8,
     iterations_named,
     json_escaped,
+    printable,
     show_hidden,
     visible,
     without_middle,
@@ -34,6 +35,9 @@ _PIECE = 1 << 20
 """How many bytes of a long output are copied at a time."""
 
 _DELETE = b"\x7f"
+
+_OBEYED = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f]")
+"""Control characters that a terminal obeys, and that no line for people needs."""
 
 MOST_OF_A_MESSAGE = 2_000
 """How many characters of a warning, an error or a note are printed, as names may be long."""
@@ -79,8 +83,10 @@ def write_bytes(data: bytes) -> None:
 def say(text: str) -> None:
     """Write lines for people to standard output.
 
-    A terminal gets them folded between words.
+    A name may hold any character, so what a terminal would obey becomes an escape, except tabs and
+    line ends. A terminal gets the lines folded between words.
     """
+    text = _OBEYED.sub(lambda match: printable(match[0]), text)
     if on_terminal():
         text = _folded(text, sys.stdout)
     write(text)

@@ -8,6 +8,7 @@ from xml.etree import ElementTree
 import pytest
 from helpers.commands import DaScore, OnTerminal
 
+from scoring.cli.output import say
 from scoring.text import json_escaped, show_hidden, visible
 from scoring.views.gates.build_reports import markdown_text, xml_text
 
@@ -46,6 +47,24 @@ def test_what_is_hidden_is_shown_as_an_escape(char: str) -> None:
 @pytest.mark.parametrize("text", ["é ñ ü", "مرحبا", "שלום", "✅ ❤\ufe0f", "中文"])
 def test_what_people_write_stays_as_it_is(text: str) -> None:
     assert (show_hidden(text), visible(text), xml_text(text)) == (text, text, text)
+
+
+@pytest.mark.parametrize("char", ["\x00", "\x1b", "\r", "\x7f", "\x9b"])
+def test_a_line_for_people_has_no_control_that_a_terminal_obeys(
+    char: str, capsysbinary: pytest.CaptureFixture[bytes]
+) -> None:
+    say(f"Wrote a{char}b\n")
+    written = capsysbinary.readouterr().out.decode()
+    assert char not in written
+    assert re.fullmatch(r"Wrote a\\\w+b\n", written)
+
+
+def test_a_line_for_people_keeps_tabs_line_ends_and_letters(
+    capsysbinary: pytest.CaptureFixture[bytes],
+) -> None:
+    text = "a\tb\né 中文 ✅\n"
+    say(text)
+    assert capsysbinary.readouterr().out.decode() == text
 
 
 @pytest.mark.parametrize("char", ["\x7f", "\x80", "\x9b", "\x9f"])
