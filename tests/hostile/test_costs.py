@@ -529,6 +529,45 @@ def _(here: Here) -> str:
     return warnings
 
 
+@pytest.mark.parametrize(
+    ("limit", "reads"),
+    [
+        pytest.param("scoring.evidence.harnesses.json_reader.MOST_LINES", 1, id="over"),
+        pytest.param("scoring.evidence.harnesses.lines.LINE_LIMIT", 2, id="in part"),
+    ],
+)
+def test_what_exceeds_a_bound_is_read_once_and_named_each_time(
+    limit: str, reads: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(limit, 10)
+    monkeypatch.setattr("scoring.file_stamps.SETTLED", -(10**18))
+    path = tmp_path / "hostile.jsonl"
+    path.write_bytes(as_bytes([response(1)]) * 20)
+
+    count = 0
+    read_whole = reading.read_whole
+
+    def counted(*arguments: Any) -> object:
+        nonlocal count
+        count += 1
+        return read_whole(*arguments)
+
+    monkeypatch.setattr(reading, "read_whole", counted)
+    said: list[list[str]] = []
+    for _ in range(2):
+        warnings: list[str] = []
+        read(tmp_path, cache_dir=tmp_path / "cache", warn=warnings.append)
+        said.append(warnings)
+    assert said[0] == said[1] != []
+    assert count == reads
+
+    path.write_bytes(
+        as_bytes([response(1)]) * 3
+    )  # it is read again when it has changed
+    read(tmp_path, cache_dir=tmp_path / "cache")
+    assert count == reads + 1
+
+
 @reaches("scoring.evidence.harnesses.cursor.MOST_WAITING")
 def _(here: Here) -> str:
     path = here.folder / "projects/p/agent-transcripts/a.jsonl"

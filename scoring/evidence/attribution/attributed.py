@@ -21,14 +21,14 @@ from scoring.evidence.git.checkpoints import (
 from scoring.evidence.git.repository import GitRepository
 from scoring.evidence.harnesses import readers
 from scoring.evidence.harnesses.harness import Harness
-from scoring.evidence.harnesses.scan import (
+from scoring.evidence.harnesses.scan import Scan
+from scoring.evidence.harnesses.unread import UNREAD
+from scoring.evidence.harnesses.why_left_out import (
     ELSEWHERE,
     NO_FOLDER,
     NOTHING_USABLE,
-    Scan,
     file_found,
 )
-from scoring.evidence.harnesses.unread import UNREAD
 from scoring.evidence.transcripts.counter import CountedHarness
 from scoring.evidence.transcripts.counting import stated_totals
 from scoring.evidence.transcripts.facts import (

@@ -42,7 +42,8 @@ MOST_SECONDS = 60.0
 """Seconds of processor time that all transcripts may take, and one more for each MiB of them.
 
 Others are left for the next command. It finds in the store what this one has read, and reads first
-what none has read yet: a transcript with a warning is read in each command.
+what none has read yet: a transcript with a warning is read in each command, unless it exceeds a
+bound.
 """
 
 _BYTES_OF_A_TASK = 1 << 20
@@ -78,6 +79,7 @@ class Reading:
         """
         warnings: list[str] = []
         events = None
+        refusal = ""
         start = time.thread_time()
         lock_timeout.set(self._lock_timeout)
         try:
@@ -87,8 +89,11 @@ class Reading:
             if isinstance(e, OSError) and e.errno == errno.EBUSY:
                 self._lock_timeout = 0.0
             why = reason(e) if isinstance(e, OSError) else str(e)
-            warnings.append(f"transcript {transcript.path}: {why}; skipped")
-        return FileRead(events, warnings, seconds=time.thread_time() - start)
+            warnings.append(text_of_refusal(transcript, why))
+            if isinstance(e, OSError) and e.errno == errno.EFBIG:
+                refusal = why
+        seconds = time.thread_time() - start
+        return FileRead(events, warnings, seconds=seconds, refusal=refusal)
 
     def _events_of(
         self, transcript: TranscriptFile, warnings: list[str]
@@ -135,6 +140,11 @@ class Reading:
         self._open.close()
         self._objects.clear()
         self._copies = None
+
+
+def text_of_refusal(transcript: TranscriptFile, why: str) -> str:
+    """Return the warning that a transcript is not read."""
+    return f"transcript {transcript.path}: {why}; skipped"
 
 
 _Sized: TypeAlias = Mapping[int, tuple[TranscriptFile, int]]

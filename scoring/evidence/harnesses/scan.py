@@ -5,10 +5,9 @@ import os
 import time
 from abc import ABC, abstractmethod
 from collections import Counter
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
-from pathlib import Path
 from sys import intern
 from typing import ClassVar, Self, Unpack
 
@@ -31,7 +30,6 @@ from scoring.evidence.transcripts.facts import (
 from scoring.evidence.transcripts.opening import opened
 from scoring.evidence.transcripts.transcript_events import (
     EventsByHarness,
-    TranscriptEvents,
     decode_events,
     encode_events,
     mixed,
@@ -47,25 +45,14 @@ from scoring.store import Store
 from .discovery import discover, writers
 from .harness import Harness
 from .not_read import NotRead, lines_not_read
-from .reading import Pool, Reading
-
-UNREADABLE = "cannot be read"
-"""Why nothing of a transcript counts that cannot be read."""
-
-ELSEWHERE = "work in another folder"
-"""Why nothing of a transcript counts that names other folders."""
-
-NO_FOLDER = "names no folder it worked in"
-"""Why nothing of a transcript counts that names no folder."""
-
-NOTHING_USABLE = "no line that could be used"
-"""Why nothing of a transcript counts that has no line from which a reader took something."""
-
-NOT_READ = "of a harness that is not read"
-"""Why nothing of a transcript counts that no reader understands."""
+from .reading import Pool, Reading, text_of_refusal
+from .why_left_out import NOT_READ, UNREADABLE
 
 _HAD_WARNING = b""
 """What the store keeps of a transcript with a warning."""
+
+_REFUSED = b"refused: "
+"""How that begins which the store keeps of one that exceeds a bound."""
 
 SECONDS_TO_READ = 10.0
 """Seconds of processor time that reading may take before a line says so."""
@@ -82,6 +69,8 @@ class _Source:
             nothing is kept.
         events: its events; None before they are read, or where they cannot be read.
         had_warning: whether an earlier command has read it, with a warning.
+        refusal: which bound it exceeded in an earlier command, so that this one does not read it;
+            "" for none.
     """
 
     transcript: TranscriptFile
@@ -89,6 +78,7 @@ class _Source:
     stamp: bytes | None
     events: EventsByHarness | None = None
     had_warning: bool = False
+    refusal: str = ""
 
     def keep(self, events: EventsByHarness) -> None:
         """Keep the events until all transcripts are read, in a form that takes less memory.
@@ -196,7 +186,7 @@ class Scan(ABC):
         unread = {
             number: (source.transcript, source.size)
             for number, source in enumerate(self._sources)
-            if source.events is None
+            if source.events is None and not source.refusal
         }
         reading = Reading(self._all_harnesses, self._tools)
         read_before = [number for number in unread if self._sources[number].had_warning]
@@ -266,6 +256,11 @@ class Scan(ABC):
         What was not read in time goes to :attr:`not_read`.
         """
         assert self._pool is not None
+        for source in self._sources:
+            if source.refusal:
+                text = text_of_refusal(source.transcript, source.refusal)
+                self._warn_of(source.transcript, text)
+
         seconds_of: dict[str, float] = {}
         with Store(self.cache_dir if self._keeps else None) as store:
             for number, read in self._pool.results():
@@ -277,9 +272,11 @@ class Scan(ABC):
                 for warning in read.warnings:
                     warn(warning)
                 if store.keeps and source.stamp is not None:
-                    # What was warned of is read again, to be warned of again.
+                    # What else was warned of is read again, to be warned of again.
                     value = _HAD_WARNING
-                    if read.events is not None and not read.warnings:
+                    if read.refusal:
+                        value = _REFUSED + os.fsencode(read.refusal)
+                    elif read.events is not None and not read.warnings:
                         encoded = read.encoded or encode_events(read.events)
                         value = mixed(encoded, store.secret, source.stamp)
                     store.put(
@@ -329,7 +326,9 @@ class Scan(ABC):
 
         value = store.get("transcript", self._key(transcript), source.stamp)
         source.had_warning = value == _HAD_WARNING
-        if value and source.stamp is not None:
+        if value and value.startswith(_REFUSED):
+            source.refusal = os.fsdecode(value.removeprefix(_REFUSED))
+        elif value and source.stamp is not None:
             with contextlib.suppress(ValueError):  # as if nothing were kept
                 source.keep(decode_events(mixed(value, store.secret, source.stamp)))
         self._sources.append(source)
@@ -376,25 +375,3 @@ class Scan(ABC):
 
         reading = key_of("\0".join([digest_of_tables(), *test_commands]))
         return f"{self.name}-{reading:x}"
-
-
-def file_found(
-    path: Path, parts: Collection[tuple[str, TranscriptEvents]], left_out: str
-) -> FileFound:
-    """Return what the survey says of a transcript.
-
-    Args:
-        path: the transcript.
-        parts: its events, each after the name of the harness that wrote them. Without any, no
-            line could be used, and that is why nothing counts.
-        left_out: why nothing of it counts; "" when something does.
-    """
-    harnesses = "+".join(dict.fromkeys(name for name, _ in parts))
-    sessions: dict[str, None] = {}
-    folder = ""
-    for _, events in parts:
-        sessions.update(dict.fromkeys(events.sessions()))
-        for span in reversed(events.spans):
-            folder = folder or span.cwd
-    why = left_out if parts else NOTHING_USABLE
-    return FileFound(path, harnesses, tuple(sessions), folder, why)

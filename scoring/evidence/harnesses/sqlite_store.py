@@ -61,6 +61,13 @@ _COPY_LIMIT = 4 << 30
 
 _COPY_BLOCK = 1 << 20
 
+_NUMBERS = {
+    sqlite3.SQLITE_BUSY: errno.EBUSY,
+    sqlite3.SQLITE_INTERRUPT: errno.EFBIG,
+    sqlite3.SQLITE_TOOBIG: errno.EFBIG,
+}
+"""The numbers of errors for what SQLite says of a database that is locked, or exceeds a bound."""
+
 # A virtual table has no root page, and cannot be asked where its module is missing. Of a condition
 # SQLite may evaluate any part first, but not of CASE.
 _STORED_TABLES = """
@@ -90,7 +97,7 @@ def opened_database(
         OSError: the database cannot be read, one of its files is not a plain one, or a question
             in the ``with`` block fails, or all take too many steps, as a search without an index
             for each of many sessions does, or give too many bytes. Its number is EBUSY where the
-            database is locked for longer than :data:`lock_timeout`.
+            database is locked for longer than :data:`lock_timeout`, and EFBIG for what is too much.
     """
     size = _size_of_plain_files(path, follow_links)
     try:
@@ -112,7 +119,7 @@ def opened_database(
     # names in a damaged file may be of any bytes
     except (sqlite3.Error, UnicodeError) as e:
         code = getattr(e, "sqlite_errorcode", 0) & 0xFF  # the rest says more of it
-        number = errno.EBUSY if code == sqlite3.SQLITE_BUSY else errno.EBADMSG
+        number = _NUMBERS.get(code, errno.EBADMSG)
         raise OSError(number, f"no database that can be read ({e})") from None
 
 

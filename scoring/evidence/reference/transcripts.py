@@ -11,7 +11,8 @@ from collections.abc import Sequence
 from scoring.evidence.commands.testruns import TestTools
 from scoring.evidence.harnesses.harness import Harness
 from scoring.evidence.harnesses.json_reader import NOT_JSON, JsonReader
-from scoring.evidence.harnesses.scan import Scan, file_found
+from scoring.evidence.harnesses.scan import Scan
+from scoring.evidence.harnesses.why_left_out import file_found
 from scoring.evidence.transcripts.facts import (
     IterationWindow,
     RootFound,

@@ -83,9 +83,11 @@ class FileRead(NamedTuple):
         encoded: the events as a worker process encoded them; None where this process read the
             transcript, or it cannot be read.
         seconds: how much processor time the reading took.
+        refusal: which bound it exceeds, in words, so that it is not read at all; "" otherwise.
     """
 
     events: EventsByHarness | None
     warnings: list[str]
     encoded: bytes | None = None
     seconds: float = 0.0
+    refusal: str = ""

@@ -39,11 +39,8 @@ from scoring.evidence.harnesses.harness import FileNames, Harness
 from scoring.evidence.harnesses.json_reader import JsonReader
 from scoring.evidence.harnesses.lines import Lines, read_parts
 from scoring.evidence.harnesses.readers import HARNESSES
-from scoring.evidence.harnesses.scan import (
-    UNREADABLE,
-    Scan,
-    file_found,
-)
+from scoring.evidence.harnesses.scan import Scan
+from scoring.evidence.harnesses.why_left_out import UNREADABLE, file_found
 from scoring.evidence.reference.transcripts import TimeSlices
 from scoring.evidence.transcripts.facts import (
     IterationWindow,
