@@ -107,6 +107,7 @@ def new_entry(
 
     Raises:
         InputError: the iteration has an entry.
+        LogError: the log cannot be listed.
         NotFoundError: the repository does not have the commit.
         WriteError: the file cannot be written.
     """

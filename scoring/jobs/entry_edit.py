@@ -47,6 +47,7 @@ def set_value(
 
     Raises:
         NotFoundError: the log does not have the entry.
+        LogError: the log cannot be listed.
         SettingsError: the field does not exist or does not take the value.
         InputError: the file cannot be read, or the edit would change more than the field.
         WriteError: the file cannot be written.

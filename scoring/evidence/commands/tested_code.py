@@ -109,7 +109,10 @@ def is_restored(output: str) -> bool:
 
 
 def _checks_out_other_code(call: GitCommand) -> bool:
-    """Return whether a command of git puts other code into the work tree."""
+    """Return whether a command of git puts other code into the work tree.
+
+    One that is not known may do that, as an alias may, and counts so.
+    """
     options = set(call.arguments)
     operands = _operands(call)
     names_another = bool(operands) and operands[0] not in _CURRENT_COMMIT
