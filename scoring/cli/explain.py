@@ -144,6 +144,7 @@ def _print_unit(text: str, settings: Settings, no_entry: NotFoundError) -> None:
 
     Raises:
         NotFoundError: no unit and no commit has that name.
+        GitError, LogError: the work cannot be read.
     """
     # An iteration needs none of this.
     from scoring.evidence.git.repository import GitRepository

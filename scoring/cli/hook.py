@@ -122,7 +122,9 @@ def _settings_files_of(
     """Return the settings files of a harness that may hold the hook.
 
     Raises:
-        InputError: a link leads from a file of the project to outside of the project.
+        InputError: the harness runs no hooks, or a link leads from a file of the project to outside
+            of the project.
+        OptionError, SettingsError: a setting has a wrong value.
     """
     paths = hook_settings(harness, scope, settings.repo_dir)
     if scope == "project":

@@ -146,6 +146,7 @@ def _score_and_write(iteration: int, settings: Settings) -> IterationToShow:
 
     Raises:
         NotFoundError: the log has no such iteration.
+        DaScoreError: the log or the evidence cannot be read, or a sidecar cannot be written.
     """
     rubric = rubric_of(settings)
     log_dir = settings.iter_log_dir

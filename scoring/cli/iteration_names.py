@@ -42,6 +42,7 @@ def iteration_named(text: str, settings: Settings) -> int:
     Raises:
         LogError: the log cannot be read.
         NotFoundError: the log has nothing of this name.
+        RubricError: the rubric does not exist.
         SettingsError: several sessions begin with the text.
     """
     if _NUMBER.fullmatch(text):

@@ -322,6 +322,7 @@ def rows_of_logs(
 
     Raises:
         InputError: a root contains no log.
+        NotARepositoryError, SettingsError: as of :func:`settings_of_log`.
     """
     from scoring.views.columns import rows_of_view
 

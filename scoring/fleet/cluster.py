@@ -36,6 +36,7 @@ def cluster(scheduler: str | None, workers: int, memory: int = 0) -> Iterator[An
 
     Raises:
         FleetError: the scheduler does not answer.
+        InputError: a package that this needs is not installed.
     """
     require("fleet", "distributed", "cryptography")
     import dask

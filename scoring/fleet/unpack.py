@@ -87,6 +87,7 @@ def unpacked(repository: Repository, config: FleetConfig, folder: Path) -> Repos
     Raises:
         InputError: the archive cannot be read, holds too much, or lacks a repository.
         GitError: the repository in it cannot be checked out.
+        OSError: the folder exists or cannot be made, or the repository cannot be copied.
     """
     folder.mkdir()
     bytes_left = _fetch(repository, config, folder)

@@ -82,6 +82,7 @@ def hook_settings(
 
     Raises:
         InputError: the harness runs no hooks.
+        KeyError: no harness has that name.
     """
     hook = hook_of(harness)
     if scope == "project":

@@ -112,14 +112,15 @@ class Answer(NamedTuple):
 
 @contextlib.contextmanager
 def ask(sql: str, rows: Iterable[NamedRow]) -> Iterator[Answer]:
-    """Run one SQL statement, in DuckDB's dialect, over the rows of tables.
+    """Run SQL, in DuckDB's dialect, over the rows of tables.
 
     Args:
-        sql: the statement.
+        sql: the SQL, as for :func:`answered`.
         rows: rows with the names of their tables.
 
     Raises:
-        InputError: DuckDB is not installed, or the statement cannot be run.
+        InputError: DuckDB is not installed, or the SQL cannot be run.
+        OSError, WriteError: the rows cannot be written to a temporary folder.
     """
     require("query", "duckdb")
     with database() as db:
