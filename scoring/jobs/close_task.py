@@ -232,6 +232,10 @@ def score_again(
 
     Returns:
         The scored iteration, and the evidence that was read for it.
+
+    Raises:
+        GitError: the repository or its trunk is not there.
+        WriteError: a sidecar cannot be written.
     """
     opened: list[Evidence] = []
     ((scored,),) = score_iterations(

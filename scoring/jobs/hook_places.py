@@ -123,7 +123,11 @@ def place_in_project(harness: str, project: Path) -> PlaceOfHook:
 
 
 def is_tracked(path: Path, project: Path) -> bool:
-    """Return whether git tracks a file of a project, so that others get it too."""
+    """Return whether git tracks a file of a project, so that others get it too.
+
+    Raises:
+        GitError: the project is in no repository, or git does not answer.
+    """
     repository = GitRepository(own_repository(project).top_level)
     answer = repository.ask("ls-files", "--error-unmatch", "--", str(path.absolute()))
     return answer.returncode == 0

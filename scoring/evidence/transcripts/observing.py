@@ -322,7 +322,11 @@ class Observations(ObservedTalk):
         return events
 
     def open_call(self, call: object) -> OpenCall:
-        """Begin a call. A call with an id that came before is begun as ended: it adds nothing."""
+        """Begin a call. A call with an id that came before is begun as ended: it adds nothing.
+
+        Raises:
+            OSError: too many calls are held.
+        """
         self._note_use_of_tool()
         refuse_many_calls(len(self._open_calls) + len(self._calls_without_id))
         opened = OpenCall(self.at, self._key_of_call(call), self._response)
