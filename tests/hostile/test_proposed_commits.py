@@ -542,6 +542,38 @@ def test_of_runs_in_one_second_the_last_one_counts(
 
 
 @pytest.mark.parametrize(
+    ("tests", "before", "status"),
+    [
+        pytest.param(FAILURE[1], [says("git status")], 3, id="failed"),
+        pytest.param(
+            FAILURE[1],
+            [says("echo 'x = 1' > src/b.py")],
+            0,
+            id="failed, with an edit since",
+        ),
+        pytest.param(TESTS[1], [says("git status")], 0, id="passed"),
+    ],
+)
+def test_a_run_that_ends_after_the_commit_counts_only_where_it_failed(
+    change: Repo,
+    check: Check,
+    tests: str,
+    before: list[tuple[str, str]],
+    status: int,
+) -> None:
+    """A harness may make the calls of one response at the same time."""
+    change.commit(FILES, SUBJECT)
+    keep_session(change, tests, before=before)
+    transcript = change.path / "../home/projects/x/s.jsonl"
+    lines = list(map(json.loads, transcript.read_text().splitlines()))
+    (ended,) = [line for line in lines if tests in json.dumps(line)]
+    lines.remove(ended)
+    lines.append(ended | {"timestamp": "2026-12-31T00:00:00.000Z"})
+    transcript.write_text("".join(json.dumps(line) + "\n" for line in lines))
+    assert check("--no-failing-tests").status == status
+
+
+@pytest.mark.parametrize(
     ("before", "status"),
     [
         pytest.param([FAILURE], 3, id="on the work"),

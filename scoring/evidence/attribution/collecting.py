@@ -138,7 +138,8 @@ class _Collector:
         """Add the runs of tests, each to the part in which it began.
 
         A call without a result waits for a result, and a result without a call for a call: another
-        file may have it. Where a run ended in another iteration, only the call counts.
+        file may have it. Where a run ended in another iteration, only the call counts, or that it
+        failed, where nothing was edited between the call and the commit.
         """
         for index, run in file.located(TestRun):
             if not file.fresh[index]:
@@ -152,7 +153,8 @@ class _Collector:
             part = file.parts[began]
             ended = max(began, index)
             if not self._are_of_one_iteration(file.parts[ended], part):
-                run = _without_result(run)  # only its call counts here
+                if run.passed is not False or _is_edited_after(file, began):
+                    run = _without_result(run)  # only its call counts here
                 ended = began
             sighting = Sighting(
                 time=file.times[ended],
@@ -216,6 +218,14 @@ def _first_after_commit(file: File, ended: int, called: int) -> int:
             is_cut = file.parts[following] != file.parts[ended]
             return following if is_cut else called
     return -1
+
+
+def _is_edited_after(file: File, began: int) -> bool:
+    """Return whether a file was edited in the part of a line, after it, by the line's index."""
+    return any(
+        index > began and file.parts[index] == file.parts[began]
+        for index, _ in file.located(Edit)
+    )
 
 
 def _without_result(run: TestRun) -> TestRun:

@@ -50,7 +50,11 @@ _UNKNOWN = TestVerdict()
 
 
 def verdict_of(
-    command: TestCommand | None, output: str, failed: bool | None
+    command: TestCommand | None,
+    output: str,
+    failed: bool | None,
+    *,
+    may_be_refused: bool = True,
 ) -> TestVerdict | None:
     """Return how a test run ended, or None where no test can have run.
 
@@ -59,12 +63,14 @@ def verdict_of(
         output: what the line printed.
         failed: whether the exit status of the line says that it failed; None when no status is
             stated.
+        may_be_refused: whether the output may be words of the harness, that it did not run the
+            line. They are not looked for in what a command printed.
     """
     table = tool_table()
     text = without_terminal_codes(output)
     text = text.replace("\r\n", "\n").replace("\r", "\n")
     succeeded = failed is False
-    if not succeeded and table.refused.match(text):
+    if may_be_refused and not succeeded and table.refused.match(text):
         return None
     if command and command.other_code == "last":
         return _UNKNOWN

@@ -35,7 +35,12 @@ _STATE_ALL_INPUT_AS_WRITTEN = "gpt-"
 class AmpReader(ToolReader):
     """Reads a thread, one document. A message is known by its id, or else by its position."""
 
-    tools = ToolNames("Bash", "edit_file create_file", "apply_patch", agents="Task")
+    tools = ToolNames(
+        shells="Bash shell_command",
+        edits="edit_file create_file",
+        patches="apply_patch",
+        agents="Task",
+    )
 
     in_documents = True
 
@@ -106,9 +111,12 @@ class AmpReader(ToolReader):
         if status == "rejected-by-user":
             self.note_refusal(call, text_in(run, "reason"))
         elif status in ("done", "error"):
-            failed = status == "error" or failure_in(run, "result.exitCode") is True
             output = text_in(run, "result.output", "result", "error.message")
-            self.note_result(call, failed, output)
+            if text_in(call) in self.shell_calls:
+                failed = failure_in(run, "result.exitCode")
+                self.note_shell_result(call, status == "error", failed, output)
+            else:
+                self.note_result(call, status == "error", output)
         elif status == "cancelled":
             self.note_result(call, None, "")
 

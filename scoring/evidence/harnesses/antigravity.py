@@ -39,6 +39,9 @@ _LOGS = ".system_generated/logs"
 _TYPED = re.compile(r"<USER_REQUEST>(.*?)(?:</USER_REQUEST>|\Z)", re.DOTALL)
 _REFUSED = "user denied permission for"
 _EXIT_CODE = re.compile(r"\b(?:failed with exit code: |exited with code )(-?\d+)")
+_OF_COMMAND = "RUN_COMMAND"
+"""The kind of a step that is the result of a command; newer versions have another one."""
+
 _SUCCEEDED = "The command completed successfully"
 _OUTPUT = re.compile(r"^[^\S\n]*Output:\n", re.MULTILINE)
 _INDENTATION = re.compile(r"^\t+", re.MULTILINE)
@@ -68,6 +71,7 @@ class AntigravityReader(ToolReader):
         """Prepare to read a transcript."""
         # the calls of the last response without results
         self._waiting: deque[_OpenCall] = deque()
+        self._has_several = False  # whether that response made several calls
 
     def entry(self, line: PlainData) -> None:
         """Take a step: a prompt, a response of the model, or the result of a call.
@@ -113,7 +117,9 @@ class AntigravityReader(ToolReader):
         self.note_agent_text(text_in(line, "content"))
 
         self._waiting.clear()
-        for number, call in enumerate(items_in(line, "tool_calls")):
+        calls = items_in(line, "tool_calls")
+        self._has_several = len(calls) > 1
+        for number, call in enumerate(calls):
             tool = text_in(call, "name")
             opened = _OpenCall(f"{self.where.session} {index} {number}", tool)
             self._waiting.append(opened)
@@ -136,9 +142,14 @@ class AntigravityReader(ToolReader):
         """
         if not self._waiting:
             return
-        call = self._waiting.popleft()
         text = text_in(line, "content")
         status = line.get("status")
+        is_command = (
+            line.get("type") == _OF_COMMAND
+            or status not in ("DONE", "ERROR")
+            or _command_failed(line, text) is not None
+        )
+        call = self._take_waiting(is_command)
 
         if status == "ERROR" and _REFUSED in text:
             self.note_refusal(call.id)
@@ -148,8 +159,24 @@ class AntigravityReader(ToolReader):
             failed: bool | None = False
             if call.tool in self.tools.shells:
                 failed = _command_failed(line, text)
+                if not is_command and self._has_several:
+                    text = ""  # it may be what another call shows
             printed = _OUTPUT.split(text, 1)[-1]
             self.note_result(call.id, failed, _INDENTATION.sub("", printed))
+
+    def _take_waiting(self, is_command: bool) -> _OpenCall:
+        """Return the first call that waits for a result of its kind, else the first of all.
+
+        It waits no more. Some tools answer with no step.
+
+        Args:
+            is_command: whether the result is that of a command.
+        """
+        for call in self._waiting:
+            if (call.tool in self.tools.shells) is is_command:
+                self._waiting.remove(call)
+                return call
+        return self._waiting.popleft()
 
 
 def _command_failed(line: PlainData, text: str) -> bool | None:

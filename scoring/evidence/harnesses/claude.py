@@ -63,6 +63,9 @@ REASON = re.compile("[Tt]he user said:\n")
 _QUEUED_PROMPT = ("queued_command", "prompt")
 """The type and mode of an attachment that is a prompt, given while the agent works."""
 
+_SHELL_OF_COWORK = "mcp__workspace__bash"
+"""The shell of Cowork's virtual machine. Its result need not say that a command failed."""
+
 _ARGUMENTS = names(
     "command file_path notebook_path edits content old_string new_string new_source"
 )
@@ -89,7 +92,7 @@ class ClaudeReader(ToolReader):
     """Reads a transcript of Claude Code or Cowork. Each line is an event of its own."""
 
     tools = ToolNames(
-        "Bash PowerShell",
+        f"Bash PowerShell {_SHELL_OF_COWORK}",
         "Edit Write MultiEdit NotebookEdit",
         questions="ExitPlanMode AskUserQuestion",
         agents="Task Agent",
@@ -98,12 +101,14 @@ class ClaudeReader(ToolReader):
     decoder = msgspec.json.Decoder(ClaudeLine)
     goes_on = True
     opens = False
+    refuses_in_words = True
 
     def set_up(self) -> None:
         """Prepare to read a transcript."""
         # by what their copies have in common
         self._responses: dict[object, Response] = {}
         self._knows_parent = False
+        self._calls_in_machine: set[str | None] = set()  # of Cowork's shell
         # by the id of the call that reads them
         self._files_of_reads: dict[str, str] = {}
         # by the id of the call that shows it, a shell in the background
@@ -232,6 +237,8 @@ class ClaudeReader(ToolReader):
             is_known = item.name in self.tools.shells or item.name in self.tools.edits
             if is_known and isinstance(given, dict):
                 given = {name: given[name] for name in given.keys() & _ARGUMENTS}
+            if item.name == _SHELL_OF_COWORK:
+                self._calls_in_machine.add(item.id)
             self.note_tool_call(item.id, item.name, given)
             return
 
@@ -260,7 +267,9 @@ class ClaudeReader(ToolReader):
         shell = background_shell(text)
         if shell:
             self._started_by[shell] = item.tool_use_id or ""
-        self.note_end(item.tool_use_id, failed if shell is None else None, text)
+        is_known = failed or item.tool_use_id not in self._calls_in_machine
+        ended = failed if is_known and shell is None else None
+        self.note_end(item.tool_use_id, ended, text)
         self.count_result(item.tool_use_id, failed)
 
         started_by = self._started_by.get(self._shells_shown.pop(item.tool_use_id, ""))

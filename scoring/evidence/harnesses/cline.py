@@ -28,7 +28,7 @@ from .harness import (
     Home,
     home_named,
 )
-from .tool_calls import ToolNames, ToolReader
+from .tool_calls import ToolNames, ToolReader, script_of
 
 _TOKENS = TokenFields(
     "metrics.outputTokens",
@@ -97,9 +97,7 @@ class ClineReader(ToolReader):
         are observed as calls with the id of it and a number, and are not counted.
         """
         if tool in self.tools.shells:
-            commands = [
-                text_in(item, "", "command") for item in items_in(asked, "commands")
-            ]
+            commands = _commands_in(asked)
             self.shell_calls[text_in(call)] = ""
             self.note_command(call, commands[0] if commands else "", self.folder)
             for number, command in enumerate(commands[1:], 1):
@@ -146,17 +144,50 @@ class ClineReader(ToolReader):
             return
 
         done = [item for item in items_in(content) if isinstance(item, dict)]
-        failures = [item.get("success") is False for item in done]
+        failures = [_has_failed(item) for item in done]
         printed = (_printed(done[0]) if done else "") or text
         if text_in(call) not in self.shell_calls:
-            self.note_result(call, is_error or any(failures), printed)
+            self.note_result(call, is_error or True in failures, printed)
             return
 
         # Each command has a result.
-        self.note_result(call, is_error or failures[:1] == [True], printed)
+        first_failed = failures[0] if failures else None
+        self.note_shell_result(call, is_error, first_failed, printed)
         for number in range(1, len(done)):
             output = _printed(done[number])
             self.note_end(f"{text_in(call)} {number}", failures[number], output)
+
+
+def _commands_in(asked: Any) -> list[str]:
+    """Return the commands that a shell is asked to run, in any of the forms that Cline takes.
+
+    That is one command or a list of them, also as ``commands``.
+    """
+    commands = asked
+    if isinstance(asked, dict) and "commands" in asked:
+        commands = asked["commands"]
+    if not isinstance(commands, list):
+        commands = [commands]
+    return [_command_in(command) for command in commands]
+
+
+def _command_in(asked: Any) -> str:
+    """Return one command: a text, words, or an object with a text and further words."""
+    if isinstance(asked, list):
+        return script_of(asked)
+    command = text_in(asked, "", "command", "cmd", "shell_command", "script")
+    arguments = member(asked, "args")
+    if not arguments:
+        return command
+    return script_of(
+        [command, *(arguments if isinstance(arguments, list) else [arguments])]
+    )
+
+
+def _has_failed(result: PlainData) -> bool | None:
+    """Return whether a command failed, or None where its result does not say."""
+    success = result.get("success")
+    return not success if type(success) is bool else None
 
 
 def _printed(result: PlainData) -> str:

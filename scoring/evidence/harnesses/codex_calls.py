@@ -202,6 +202,7 @@ class CodexCalls(EventReader):
             return
 
         output = output_of(payload)
+        self.refuses_in_words = not output.header
         states_failure = RESULTS[payload.type]
         failed = states_failure(payload) if states_failure else output.failed
         if call in self._programs or starting_call in self._programs:

@@ -37,7 +37,7 @@ _TOKENS = TokenFields(
     input_includes_cache=True,
 )
 
-_SHOW_SHELLS = frozenset({"read_bash", "read_powershell"})
+_SHOW_SHELLS = names("read_bash read_powershell write_bash write_powershell")
 """Tools that show what a shell has printed since it was last looked at."""
 
 _SKILL = "<skill-context"
@@ -48,7 +48,10 @@ _DENIED_BY_USER = "denied-interactively-by-user"
 _ENDED = re.compile(
     r"<(?:shellId: (?P<shell>\S+) completed|exited) with exit code (?P<code>-?\d+)>\s*\Z"
 )
-_STILL_RUNS = re.compile(r"<command with shellId: (?P<shell>\S+) is still running")
+_STILL_RUNS = re.compile(
+    r"<command (?:started in (?:detached )?background )?with shellId: (?P<shell>[^\s>]+)"
+    r"(?: is still running|>)"
+)
 
 _SESSION_HEADS = ("session.start", "session.resume")
 _WITHOUT_INTEREST = names(
@@ -92,6 +95,7 @@ class CopilotReader(ToolReader):
         self._session = LineSpan()
         self._refused_calls: set[str] = set()
         self._running: dict[str, _RunningCommand] = {}  # by the id of the shell
+        self._shown_calls: set[str] = set()  # that only show a shell
         self._part_begins_at = 0  # the line after the last end of the session
         self._first_span_of_part = 0  # the index of the first span since then
         # of the responses since then, by model; "" where they name none
@@ -169,6 +173,7 @@ class CopilotReader(ToolReader):
         self.note_tool_call(call, tool, arguments)
         if tool in _SHOW_SHELLS:
             self.shell_calls[call] = ""
+            self._shown_calls.add(call)
 
     def _take_result(self, call: str, data: PlainData) -> None:
         """Note how a call ended, and how the command ended that the call started or shows."""
@@ -191,22 +196,23 @@ class CopilotReader(ToolReader):
         if still_runs and not ended and member(data, exit_code) is None:
             shell = still_runs["shell"]
             printed = text[: still_runs.start()]
-            command = self._running.get(shell, _RunningCommand(call, ""))
+            command = _RunningCommand(call, "")
+            if call in self._shown_calls:
+                command = self._running.get(shell, command)
             self._running[shell] = command._replace(printed=command.printed + printed)
             self.note_printed(command.call, printed)
             if command.call == call:
                 return
 
-        command_failed = failure_in(data, exit_code) is True
+        command_failed = failure_in(data, exit_code)
         if ended:
             command_failed = is_failure(ended["code"])
             text = text[: ended.start()]
 
-        if ended and ended["shell"] in self._running:
+        if ended and command_failed is not None and ended["shell"] in self._running:
             self._end_command(ended["shell"], text, command_failed)
-        else:
-            failed = failed or command_failed
-        self.note_result(call, failed, text or error)
+            command_failed = None
+        self.note_shell_result(call, failed, command_failed, text or error)
 
     def _end_command(self, shell: str, text: str, failed: bool) -> None:
         """Note how a command ended that still ran when the result of its call came.

@@ -101,21 +101,25 @@ class DroidReader(ToolReader):
         A call failed where any of these says so:
         - of a shell, an exit code in the text; where that begins and ends with one, the code that
           the mark of an error fits, since a command may print the other;
-        - without such a code, that the result is marked as an error;
+        - without such a code, that the result is marked as an error; of a shell, nothing is known
+          where it is not;
         - a JSON object as the text, with ``success`` false.
         """
         call = part.get("tool_use_id")
         text = text_in(part, "content")
 
-        failed = part.get("is_error") is True
-        if text_in(call) in self.shell_calls:
-            at_start, at_end = _FAILED.match(text), _EXITED.search(text)
-            exit_code = (at_start or at_end) if failed else (at_end or at_start)
-            if exit_code:
-                failed = is_failure(exit_code[1])
-        if text.startswith("{") and member(json_in(text), "success") is False:
-            failed = True
-        self.note_result(call, failed, text)
+        is_error = part.get("is_error") is True
+        failed = text.startswith("{") and member(json_in(text), "success") is False
+        if text_in(call) not in self.shell_calls:
+            self.note_result(call, failed or is_error, text)
+            return
+
+        at_start, at_end = _FAILED.match(text), _EXITED.search(text)
+        exit_code = (at_start or at_end) if is_error else (at_end or at_start)
+        command_failed = True if is_error else None
+        if exit_code:
+            command_failed = is_failure(exit_code[1])
+        self.note_shell_result(call, failed, command_failed, text)
 
     def finish(self) -> None:
         """Note the tokens that the settings state, as totals of all responses, if there are any."""

@@ -30,6 +30,9 @@ _KINDS = ("user", "gemini", "info", "error", "warning")
 _TAKEN_BACK = "taken back"
 """The kind of a message of the user that the user took back."""
 
+_ENDED = ("success", "error", "cancelled")
+"""The states of calls that have ended."""
+
 _TOKEN_COUNTS = ("input", "output", "cached", "thoughts", "tool")
 
 
@@ -54,6 +57,8 @@ class GeminiReader(ToolReader):
         self._active_ids: dict[str, None] = {}
         self._summary_ids: set[str] = set()  # those of messages that replaced others
         self._about: PlainData = {}
+        # calls that ended in an earlier copy of their message, by the ids of both
+        self._ended_calls: dict[str, PlainData] = {}
 
     def entry(self, line: PlainData) -> None:
         """Take the next line of a chat, or a document with the whole chat."""
@@ -89,6 +94,9 @@ class GeminiReader(ToolReader):
     def _put(self, message: Any) -> None:
         """Replace the message with the same id, or append. One without an id is appended."""
         name = text_in(message, "id")
+        for call in items_in(self._messages.get(name), "toolCalls"):
+            if text_in(call, "status") in _ENDED and text_in(call, "id"):
+                self._ended_calls.setdefault(f"{name} {text_in(call, 'id')}", call)
         self._messages[name or len(self._messages)] = message
         if name:
             self._active_ids[name] = None
@@ -123,7 +131,10 @@ class GeminiReader(ToolReader):
                 self._messages[taken_back] = message | {"type": _TAKEN_BACK}
 
     def _patch(self, change: Any) -> None:
-        """Change the content and the calls of a message. An unknown id changes nothing."""
+        """Change the content of a message, and its calls that have not ended.
+
+        The output of a call that ended is only cut by such a change. An unknown id changes nothing.
+        """
         name = text_in(change, "id")
         message = self._messages.get(name)
         if not isinstance(message, dict):
@@ -134,7 +145,8 @@ class GeminiReader(ToolReader):
         }
         calls = []
         for call in items_in(message, "toolCalls"):
-            if isinstance(call, dict):
+            is_open = text_in(call, "status") not in _ENDED
+            if isinstance(call, dict) and is_open:
                 call = call | changed_calls.get(text_in(call, "id"), {})
             calls.append(call)
 
@@ -218,6 +230,8 @@ class GeminiReader(ToolReader):
                 continue
 
             call_id = call.get("id")
+            # What a call printed first is whole: later copies may leave out most of it.
+            call = self._ended_calls.get(f"{name} {text_in(call_id)}", call)
             tool = call.get("name")
             if text_in(call, "agentId"):
                 self.note_call(call_id, agent=True)
@@ -242,7 +256,7 @@ class GeminiReader(ToolReader):
         elif status in ("success", "error"):
             printed = answer
             failed: bool | None = False
-            if text_in(tool) in self.tools.shells:
+            if text_in(tool) in self.tools.shells or text_in(call) in self.shell_calls:
                 script = self.shell_calls.get(text_in(call), "")
                 printed, failed = shell_answer(answer, script)
             self.note_result(call, True if status == "error" else failed, printed)

@@ -3,6 +3,7 @@
 ``docs/EVIDENCE.md``, "What each harness writes", has the form of a session.
 """
 
+import re
 import sqlite3
 from collections.abc import Collection, Iterator, Mapping
 from pathlib import Path
@@ -50,6 +51,7 @@ _OF_EXTENSION = "developer__"
 """How the names of tools began in older versions."""
 
 _REFUSED = "The user has declined to run this tool"
+_FAILED = re.compile(r"^Command exited with code -?0*[1-9]\d*\.?\s*\Z", re.MULTILINE)
 _STOPPED = "Interrupted by the user to make a correction"
 _SESSIONS = "SELECT created_at, id, rowid FROM sessions"
 _TABLES = {"usage": "usage_ledger", "message": "messages"}
@@ -173,8 +175,9 @@ class GooseReader(ToolReader):
 
     def _take_result(self, call: object, result: Any) -> None:
         """Take the result of a call: refused, stopped, or ended with or without a failure."""
-        text = text_in(result, "value.content", "error")
-        if text.startswith(_REFUSED):
+        text = text_in(result, "value.content", "value", "error")
+        stated = failure_in(result, "value.structuredContent.exit_code")
+        if text.startswith(_REFUSED) and stated is None and "\n" not in text:
             self.note_refusal(call)
             return
         if _STOPPED in text and member(result, "status") == "error":
@@ -186,10 +189,11 @@ class GooseReader(ToolReader):
             member(result, "status") == "error"
             or member(result, "value.isError") is True
         )
-        stated = failure_in(result, "value.structuredContent.exit_code")
-        if stated is not None:
-            failed = stated
-        self.note_result(call, failed, text)
+        if text_in(call) in self.shell_calls:
+            failed = stated is None and (failed or _FAILED.search(text) is not None)
+            self.note_shell_result(call, failed, stated, text)
+        else:
+            self.note_result(call, failed, text)
 
 
 class Goose(Harness):

@@ -112,10 +112,13 @@ class KimiReader(ToolReader):
         elif kind == "tool.call":
             self.note_tool_calls([event], ("toolCallId", "name", "args"))
         elif kind == "tool.result":
-            failed = member(event, "result.isError") is True
-            self.note_result(
-                event.get("toolCallId"), failed, text_in(event, "result.output")
-            )
+            call = event.get("toolCallId")
+            failed = member(event, "result.isError")
+            output = text_in(event, "result.output")
+            if text_in(call) in self.shell_calls and type(failed) is not bool:
+                self.note_shell_result(call, False, None, output)
+            else:
+                self.note_result(call, failed is True, output)
         else:
             self.skip_unknown(kind)
 

@@ -44,6 +44,7 @@ _PATCHES = ("input", "patch", "patchText")
 
 _EXIT_CODE = "\nExit Code: "
 _OUTPUT = "\nOutput: "
+_SIGNAL = "\nSignal: "
 _AFTER_EXIT_CODE = ("Signal: ", "Background PIDs: ", "Process Group PGID: ")
 
 
@@ -102,6 +103,7 @@ class ToolReader(EventReader):
             given: the arguments of the call, an object; of a tool for patches also the patch.
         """
         tool = text_in(name)
+        self._calls_in_background.discard(text_in(call))
         if tool in self.tools.shells:
             script = script_of(_first_of(given, _COMMANDS))
             self.shell_calls[text_in(call)] = script
@@ -128,6 +130,21 @@ class ToolReader(EventReader):
         if text_in(call) in self._calls_in_background:
             failed = None
         super().note_end(call, failed, text)
+
+    def note_shell_result(
+        self, call: object, failed: bool, command_failed: bool | None, text: str
+    ) -> None:
+        """Note the result of a call of a shell.
+
+        Args:
+            call: the id of the call.
+            failed: whether the harness says that the call failed.
+            command_failed: whether the command failed; None where no exit status is stated. That
+                the call succeeded says nothing about its command, which may still run.
+            text: what the command printed.
+        """
+        self.note_end(call, True if failed else command_failed, text)
+        self.count_result(call, failed or command_failed is True)
 
     def note_tool_calls(
         self, calls: Iterable[object], keys: Sequence[str] = ("id", "name", "input")
@@ -196,8 +213,11 @@ def script_of(asked: object) -> str:
 def shell_answer(text: str, script: str) -> tuple[str, bool | None]:
     """Return what ``run_shell_command`` printed, and whether it failed.
 
-    The second is None for a command that was moved to the background, and False where the answer
-    states no exit code. An answer may begin with the script that was run, which is left out.
+    An answer may begin with the script that was run, which is not what that printed.
+
+    None in place of that where the answer does not say how the command ended: it was moved to the
+    background, stopped, or ended by a signal, or other words replace what it printed. A command
+    that succeeded need not state an exit code.
     """
     if text.startswith("Command moved to background"):
         return "", None
@@ -208,10 +228,12 @@ def shell_answer(text: str, script: str) -> tuple[str, bool | None]:
         line.startswith(_AFTER_EXIT_CODE) for line in more_lines if line
     ):
         body = text
-        code = "0"
+        code = "" if _SIGNAL in text else "0"
 
-    code = code.strip()
-    failed = code.lstrip("-").isdecimal() and is_failure(code)
     body = body.removeprefix(f"Command: {script}")
     _, head, printed = f"\n{body}".partition(_OUTPUT)
+    code = code.strip()
+    failed = None
+    if (head or mark) and code.lstrip("-").isdecimal():
+        failed = is_failure(code)
     return printed if head else text, failed

@@ -78,7 +78,12 @@ class ObservedRuns:
                     opened.work_tree = self._paths.number(top)
 
     def note_result(
-        self, opened: OpenCall, ended_at: EventPlace, text: str, failed: bool | None
+        self,
+        opened: OpenCall,
+        ended_at: EventPlace,
+        text: str,
+        failed: bool | None,
+        may_be_refused: bool,
     ) -> None:
         """Note how the tests of a call ended, and whether it left the work in a stash.
 
@@ -87,9 +92,12 @@ class ObservedRuns:
             ended_at: where its result is.
             text: what the call printed.
             failed: whether the call failed; None: not stated.
+            may_be_refused: as of :func:`verdict_of`.
         """
         if opened.run:
-            verdict = verdict_of(opened.run, text, failed)
+            verdict = verdict_of(
+                opened.run, text, failed, may_be_refused=may_be_refused
+            )
             if verdict:
                 self._index_of[opened] = len(self.noted)
                 run = self._run_of(opened, opened.run, ended_at, verdict)

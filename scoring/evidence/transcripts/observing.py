@@ -7,7 +7,7 @@ written, tests passed, or a commit was made. What is seen of each: docs/EVIDENCE
 """
 
 import posixpath
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable
 from operator import attrgetter
 from typing import Any
@@ -46,7 +46,11 @@ class Observations(ObservedTalk):
 
     Attributes:
         refused_calls: the keys of calls that the user refused, which do not count as calls.
+        refuses_in_words: whether the words of a result alone may say that the harness did not run
+            its command. Elsewhere a command that prints such words was run.
     """
+
+    refuses_in_words = False
 
     def __init__(self, tools: TestTools | None) -> None:
         """Begin a transcript. Take the test tools; None: those of the table alone."""
@@ -61,6 +65,8 @@ class Observations(ObservedTalk):
         self._open_calls: dict[int, OpenCall] = {}
         self._calls_without_id: list[OpenCall] = []
         self._response_of_ended: dict[int, int] = {}  # keys, by those of calls
+        # how many further calls have an id, by the id
+        self._repeats: Counter[str] = Counter()
         # a failure may be written before its call
         self._failed_before_call: set[int] = set()
 
@@ -230,7 +236,7 @@ class Observations(ObservedTalk):
             return
 
         opened.ended = True
-        self._runs.note_result(opened, self.at, text, failed)
+        self._runs.note_result(opened, self.at, text, failed, self.refuses_in_words)
         self._commits.note_result(opened, self.at, text, failed)
 
         if opened.works and not failed and not opened.commits:
@@ -322,13 +328,19 @@ class Observations(ObservedTalk):
         return events
 
     def open_call(self, call: object) -> OpenCall:
-        """Begin a call. A call with an id that came before is begun as ended: it adds nothing.
+        """Begin a call.
+
+        A call with an id that came before is a copy: it is begun as ended and adds nothing. But in
+        another response it is another call, since some models number their calls again.
 
         Raises:
             OSError: too many calls are held.
         """
         self._note_use_of_tool()
         refuse_many_calls(len(self._open_calls) + len(self._calls_without_id))
+        earlier = self._response_to(self._key_of_call(call))
+        if earlier and self._response and earlier != self._response:
+            self._repeats[self.id_of(call)] += 1
         opened = OpenCall(self.at, self._key_of_call(call), self._response)
         if not opened.key:
             self._calls_without_id.append(opened)
@@ -358,6 +370,13 @@ class Observations(ObservedTalk):
         return call if isinstance(call, str) else ""
 
     def _key_of_call(self, call: object) -> int:
-        """Return the key of the id of a call, or 0 without an id."""
+        """Return the key of the last call with an id, or 0 without an id."""
         name = self.id_of(call)
+        if name in self._repeats:
+            name = f"{name}\0{self._repeats[name]}"
         return key_of(name) if name else 0
+
+    def _response_to(self, key: int) -> int:
+        """Return the response that made the call of a key; 0 where none is known."""
+        opened = self._open_calls.get(key)
+        return opened.response if opened else self._response_of_ended.get(key, 0)

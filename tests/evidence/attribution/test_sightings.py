@@ -387,7 +387,7 @@ def test_a_sub_agent_whose_edits_were_undone_only_reviewed(
     [
         pytest.param(9, 11, True, id="before the other one, and ended after it"),
         pytest.param(10.2, 11, False, id="last"),
-        pytest.param(10.2, 30, None, id="last, and ended behind the commit"),
+        pytest.param(10.2, 30, False, id="last, and ended behind the commit"),
     ],
 )
 def test_of_several_sessions_the_last_run_to_begin_decides(

@@ -440,7 +440,6 @@ class TestCall:
             (shell("ls"), 0),
             (shell("ls", code=2), 1),
             (shell("echo", "\nExit Code: 9"), 0),
-            (shell("ls", code="(none)"), 0),
             (
                 call(
                     "run_shell_command",
@@ -464,6 +463,20 @@ class TestCall:
         assert without_span(seen(said(1, toolCalls=[made])), CallResult) == [
             (0, key_of("c1"), failed)
         ]
+
+    @pytest.mark.parametrize(
+        "made",
+        [
+            shell("ls", code="(none)"),
+            call("run_shell_command", "Output: x\nSignal: 11\nProcess Group PGID: 4"),
+            call("run_shell_command", "Command was cancelled by user before it ended"),
+            call("run_shell_command", "<tool_output_masked>x</tool_output_masked>"),
+            call("run_shell_command", "All tests seem to have passed."),
+        ],
+        ids=["no-exit-code", "signal", "cancelled", "masked", "summed-up"],
+    )
+    def test_that_does_not_say_how_it_ended_has_no_verdict(self, made: Line) -> None:
+        assert without_span(seen(said(1, toolCalls=[made])), CallResult) == []
 
     def test_that_goes_on_in_the_background_has_no_verdict(self) -> None:
         moved = call(
