@@ -4,7 +4,7 @@
 """
 
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable
 from fnmatch import translate
 from functools import cache
 from pathlib import Path
@@ -28,8 +28,6 @@ _MODEL = re.compile(
     r"(?:[ -](?!(?:code|cli|agent)\b)[a-z]{1,20}){0,2}(?:[ -]v?\d[a-z\d.]*)+"
     r"(?:[ -](?:opus|sonnet|haiku|pro|flash|lite|mini|nano|codex|max|preview|fast|turbo)\b)*"
 )
-
-_Matches = Callable[[str], object]
 
 
 class Identity(NamedTuple):
@@ -108,34 +106,15 @@ NO_AGENTS = CommitAgents()
 
 
 class _Agent(NamedTuple):
-    """An agent, and what recognizes its addresses and its names, in lower case.
+    """An agent.
 
     Attributes:
         name: its name for people.
         harness: its name in tables.
-        has_email: recognizes its addresses.
-        has_name: recognizes its names.
-        is_tool: recognizes its names where a tool is named.
     """
 
     name: str
     harness: str
-    has_email: _Matches
-    has_name: _Matches
-    is_tool: _Matches
-
-    def is_named(self, signature: Identity, are_tools: bool) -> bool:
-        """Return whether a name and an address, in lower case, are those of the agent.
-
-        Args:
-            signature: the name and the address.
-            are_tools: whether they were written where a tool is named. The name of a tool counts
-                only there, and without an address.
-        """
-        if self.has_email(signature.email) or self.has_name(signature.name):
-            return True
-        is_tool = are_tools and not signature.email and self.is_tool(signature.name)
-        return bool(is_tool)
 
 
 def agents_of(message: str, people: Iterable[Identity] = ()) -> CommitAgents:
@@ -223,16 +202,20 @@ def _known(
 
     Args:
         signatures: the names and addresses in lower case.
-        are_tools: whether they were written where a tool is named.
+        are_tools: whether they were written where a tool is named. The name of a tool counts only
+            there, and without an address.
     """
     agents = {}
     for signature in dict.fromkeys(signatures):
-        if not _any_agent().is_named(signature, are_tools):
-            continue  # most are people
-        for agent in _agents():
-            if agent.is_named(signature, are_tools):
-                agents[signature] = agent
-                break
+        matches = [
+            _recognized("emails").match(signature.email),
+            _recognized("names").match(signature.name),
+        ]
+        if are_tools and not signature.email:
+            matches.append(_recognized("tools").match(signature.name))
+        numbers = [match.lastindex or 0 for match in matches if match]
+        if numbers:  # else it is of a person
+            agents[signature] = _agents()[min(numbers) - 1]
     return agents
 
 
@@ -257,31 +240,24 @@ def _signatures(message: str, key: "re.Pattern[str]") -> list[Identity]:
 
 
 @cache
-def _any_agent() -> _Agent:
-    """Return an agent without a name that is recognized where any agent is."""
-    tables = _tables()
-    return _Agent(
-        "",
-        "",
-        _any_of([glob for table in tables for glob in table["emails"]]),
-        _any_of([glob for table in tables for glob in table["names"]]),
-        _any_of([glob for table in tables for glob in table.get("tools", ())]),
-    )
+def _recognized(field: str) -> re.Pattern[str]:
+    """Return a pattern of whole texts that fit a glob of any agent, with a group for each agent.
+
+    Args:
+        field: the field of ``agents.toml`` that has the globs.
+    """
+    groups = []
+    for table in _tables():
+        # Brackets are characters of a name, and not a set of them.
+        globs = [glob.replace("[", "[[]") for glob in table.get(field, ())]
+        groups.append(f"({'|'.join(map(translate, globs)) or '(?!)'})")
+    return re.compile("|".join(groups))
 
 
 @cache
 def _agents() -> list[_Agent]:
     """Return the agents of ``agents.toml``, in its order: the first one that fits counts."""
-    return [
-        _Agent(
-            table["name"],
-            table["harness"],
-            _any_of(table["emails"]),
-            _any_of(table["names"]),
-            _any_of(table.get("tools", ())),
-        )
-        for table in _tables()
-    ]
+    return [_Agent(table["name"], table["harness"]) for table in _tables()]
 
 
 @cache
@@ -291,10 +267,3 @@ def _tables() -> list[Any]:
 
     tables: list[Any] = tomllib.loads(AGENTS.read_text("utf-8"))["agent"]
     return tables
-
-
-def _any_of(globs: Sequence[str]) -> _Matches:
-    """Return a test of whether a whole text matches one of some globs. Without globs none does."""
-    # Brackets are characters of a name, and not a set of them.
-    patterns = [translate(glob.replace("[", "[[]")) for glob in globs]
-    return re.compile("|".join(patterns) or r"(?!)").match
