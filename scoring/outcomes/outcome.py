@@ -146,18 +146,6 @@ def outcomes_in(
     return Outcomes(history, rules).of(landings)
 
 
-class _Watched(NamedTuple):
-    """Work on the trunk, and how long it is followed.
-
-    Attributes:
-        work: the work of one commit.
-        until: the last commit of the mainline within the horizon.
-    """
-
-    work: TrunkWork
-    until: str
-
-
 class Outcomes:
     """What a trunk did to work. Its methods raise a GitError if the repository cannot be read."""
 
@@ -179,37 +167,35 @@ class Outcomes:
             landings: how work landed, by the number that its outcome gets as ``iteration``.
         """
         outcomes: dict[int, Outcome] = {}
-        watched: dict[int, _Watched] = {}
+        works: dict[int, TrunkWork] = {}
         for iteration, landing in landings.items():
             outcomes[iteration] = Outcome(iteration, "not_landed")
             if landing.landed and landing.commit:
                 outcomes[iteration] = Outcome(iteration, "too_young", landing.commit)
-                until = self._work.trunk.end_of(landing.commit)
-                if until is not None:
-                    work = TrunkWork(landing.commit, landing.sha or "")
-                    watched[iteration] = _Watched(work, until)
+                if self._work.trunk.end_of(landing.commit) is not None:
+                    works[iteration] = TrunkWork(landing.commit, landing.sha or "")
 
-        counts = self._counts(watched.values())
-        undone = self._work.undone([each.work for each in watched.values()])
-        for iteration, each in watched.items():
-            outcomes[iteration] = Outcome(iteration, "known", each.work.commit)
-            counted = counts[each]
+        counts = self._counts(works.values())
+        undone = self._work.undone(works.values())
+        for iteration, work in works.items():
+            outcomes[iteration] = Outcome(iteration, "known", work.commit)
+            counted = counts[work]
             if counted:  # else git lacks lines of a commit on the way
                 outcomes[iteration] = self._counted_outcome(
-                    iteration, each, counted, undone[each.work]
+                    iteration, work, counted, undone[work]
                 )
         return list(outcomes.values())
 
     def _counted_outcome(
-        self, iteration: int, watched: _Watched, counted: Counted, undone: Undone
+        self, iteration: int, work: TrunkWork, counted: Counted, undone: Undone
     ) -> Outcome:
-        """Return the outcome of watched work with its counts of lines.
+        """Return the outcome of work with its counts of lines.
 
         A commit that undid the work counts only within the horizon. Where git could not answer
         what undid it, ``reverted`` is None, and so is ``defective`` if fixes do not decide it.
         """
         taken_back = undone.taken_back
-        if taken_back and not self._is_within(taken_back.by, watched.until):
+        if taken_back and not self._is_within(taken_back.by, work):
             taken_back = None
         reverted_by = None
         if taken_back and undone.state == "reverted":
@@ -220,13 +206,13 @@ class Outcomes:
         is_defective: bool | None = taken_back is not None or (
             counted.added > 0 and is_fixed
         )
-        if watched.work in self._work.unanswered:
+        if work in self._work.unanswered:
             is_reverted = None
             is_defective = is_defective or None
         return Outcome(
             iteration,
             "known",
-            watched.work.commit,
+            work.commit,
             lines_added=counted.added,
             lines_changed=counted.changed,
             survival=1 - counted.changed / counted.added if counted.added else None,
@@ -241,39 +227,37 @@ class Outcomes:
             gone_in=counted.gone_in,
         )
 
-    def _is_within(self, commit: str, until: str) -> bool:
-        """Return whether a commit came to the trunk by the mainline commit ``until`` or with it."""
-        return self._graph.introduced[commit] >= self._graph.mainline_index[until]
+    def _is_within(self, commit: str, work: TrunkWork) -> bool:
+        """Return whether a commit came to the trunk within the horizon of some work."""
+        return self._graph.introduced[commit] >= self._work.trunk.end(work.commit)
 
-    def _counts(self, watched: Collection[_Watched]) -> dict[_Watched, Counted | None]:
-        """Return the counts of lines of watched works, and keep new counts in the store.
+    def _counts(self, works: Collection[TrunkWork]) -> dict[TrunkWork, Counted | None]:
+        """Return the counts of lines of works, and keep new counts in the store.
 
         None, which is not kept, for work where git lacks lines of a commit within the horizon.
         """
         lines = self._history.lines
         counts = lines.kept(_KEPT_NAME, dict[str, Counted]) or {}
-        keys = {
-            each: f"{each.work.key} {each.until} {self._rules.digest}"
-            for each in watched
-        }
+        keys = {}
+        for work in works:
+            until = self._work.trunk.until(work.commit)
+            keys[work] = f"{work.key} {until} {self._rules.digest}"
 
-        new = [each for each, key in keys.items() if key not in counts]
+        new = [work for work, key in keys.items() if key not in counts]
         if new:
-            fates = self._work.fates([each.work for each in new])
-            for each in new:
-                fate = fates[each.work]
+            for work, fate in self._work.fates(new).items():
                 if fate:
-                    counts[keys[each]] = self._count(each, fate)
+                    counts[keys[work]] = self._count(work, fate)
             lines.keep(_KEPT_NAME, counts)
-        return {each: counts.get(key) for each, key in keys.items()}
+        return {work: counts.get(key) for work, key in keys.items()}
 
-    def _count(self, watched: _Watched, fate: Fate) -> Counted:
+    def _count(self, work: TrunkWork, fate: Fate) -> Counted:
         """Return how many lines of some work were taken, how many by fixes, and by which fixes.
 
         A fix that was itself undone within the horizon does not count.
 
         Args:
-            watched: the work.
+            work: the work.
             fate: the lines that were taken within the horizon, with the commits that took them.
         """
         takers = set[str]().union(*fate.taken)
@@ -282,7 +266,7 @@ class Outcomes:
             for commit in takers
             if self._rules.is_fix(self._walk[commit].subject)
         }
-        fixes -= self._taken_back_themselves(fixes, watched.until)
+        fixes -= self._taken_back_themselves(fixes, work)
 
         fixed = 0
         lines_by_fix = Counter[str]()
@@ -299,8 +283,10 @@ class Outcomes:
             gone_in = min(set(fate.taken[0]).intersection(*fate.taken), default=None)
         return Counted(fate.added, len(fate.taken), fixed, tuple(fixed_in), gone_in)
 
-    def _taken_back_themselves(self, fixes: Collection[str], until: str) -> set[str]:
-        """Return the fixes that were themselves undone up to the end of the horizon."""
+    def _taken_back_themselves(
+        self, fixes: Collection[str], fixed: TrunkWork
+    ) -> set[str]:
+        """Return the fixes that were themselves undone within the horizon of what they fix."""
         candidates = [
             TrunkWork(fix) for fix in fixes if self._work.is_named_as_taken_back(fix)
         ]
@@ -308,5 +294,5 @@ class Outcomes:
         return {
             work.commit
             for work, undone in self._work.undone(candidates).items()
-            if undone.taken_back and self._is_within(undone.taken_back.by, until)
+            if undone.taken_back and self._is_within(undone.taken_back.by, fixed)
         }
