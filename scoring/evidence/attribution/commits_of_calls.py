@@ -1,7 +1,6 @@
 """The commits that calls made and did not print: docs/EVIDENCE.md, "Attribution"."""
 
 import posixpath
-from array import array
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from itertools import chain
@@ -9,11 +8,7 @@ from typing import NamedTuple
 
 from scoring.evidence.git.authorship import AttributedHistory
 from scoring.evidence.git.patches import FileLine
-from scoring.evidence.transcripts.edits import (
-    WrittenFile,
-    apply_change,
-    is_word,
-)
+from scoring.evidence.transcripts.edits import WrittenFile
 from scoring.evidence.transcripts.facts import NS
 from scoring.evidence.transcripts.streams import (
     Session,
@@ -28,9 +23,10 @@ from scoring.text import composed
 from .written import (
     LEAST_LINES,
     SAME_PATCH,
-    WrittenLines,
+    LinesLeft,
     changes_to,
     least_share,
+    note_change,
     possible_names,
 )
 
@@ -157,13 +153,12 @@ def _calls_that_made(
     is_recorded = any(file.checkpoint for file in session.files)
 
     call_of: dict[str, SessionCommit] = {}
-    left: dict[WrittenFile, Counter[int]] = {}
+    left: LinesLeft = {}
     change_count = 0
     for call, commit in ends:
         while change_count < len(changes) and changes[change_count].time <= call.time:
             change = changes[change_count]
-            lines = [line for line in change.hashes if not is_word(line)]
-            apply_change(left.setdefault(change.file, Counter()), lines)
+            note_change(left, change.file, change.hashes)
             change_count += 1
 
         if commit.sha not in call_of:
@@ -194,10 +189,10 @@ def _files_by_name(
 
 
 def _lines_of_commit_in(
-    left: Mapping[WrittenFile, Counter[int]],
+    left: LinesLeft,
     added: Mapping[FileLine, int],
     files_of: Mapping[str, Iterable[WrittenFile]],
-) -> WrittenLines:
+) -> LinesLeft:
     """Return those lines in written files that a commit adds to the same file.
 
     Args:
@@ -205,14 +200,14 @@ def _lines_of_commit_in(
         added: how often the commit adds each significant line.
         files_of: the files by their names in the repository, as of :func:`_files_by_name`.
     """
-    counts_of: dict[WrittenFile, Counter[int]] = {}
+    counts_of: LinesLeft = {}
     for (name, line), count in added.items():
         for file in files_of.get(name, ()):
             if file in left and left[file][line]:
                 counts = counts_of.setdefault(file, Counter())
                 # no more than the commit adds, so that repeats cost nothing
                 counts[line] = max(counts[line], min(count, left[file][line]))
-    return {file: array("q", counts.elements()) for file, counts in counts_of.items()}
+    return counts_of
 
 
 def _add_shown(

@@ -38,6 +38,9 @@ LinesAdded: TypeAlias = Callable[
 WrittenLines: TypeAlias = "dict[WrittenFile, array[int]]"
 """The hashes of the lines that are still there of what was written, by file; repeats count."""
 
+LinesLeft: TypeAlias = dict[WrittenFile, Counter[int]]
+"""How often each of the lines of :data:`WrittenLines` is there, by its hash."""
+
 SAME_PATCH = 0.9
 """The share of a commit's lines that a session must have written at least to have made it."""
 
@@ -121,17 +124,24 @@ def lines_left_by_file(
         changes: each file with hashes as of ``lines_added``: below 0 for a line that goes.
         words: whether the hashes of words are returned, in place of those of lines.
     """
-    left: dict[WrittenFile, Counter[int]] = {}
+    left: LinesLeft = {}
     for file, hashes in changes:
-        # to call is_word for each would take half of the time
-        kept = [line for line in hashes if (abs(line) >= WORD_HASH) == words]
-        apply_change(left.setdefault(file, Counter()), kept)
+        note_change(left, file, hashes, words)
     return {file: array("q", lines.elements()) for file, lines in left.items()}
+
+
+def note_change(
+    left: LinesLeft, file: WrittenFile, hashes: Iterable[int], words: bool = False
+) -> None:
+    """Note in ``left`` what a change did to a file, as :func:`lines_left_by_file` does."""
+    # to call is_word for each would take half of the time
+    kept = [line for line in hashes if (abs(line) >= WORD_HASH) == words]
+    apply_change(left.setdefault(file, Counter()), kept)
 
 
 def least_share(
     added: Mapping[FileLine, int],
-    written: Iterable[WrittenLines],
+    written: Iterable[Mapping[WrittenFile, Iterable[int]]],
     tops: Collection[str] = (),
 ) -> float | None:
     """Return the share of the lines that a commit adds that were certainly written.
@@ -145,10 +155,7 @@ def least_share(
         A share above 0 and up to 1; None where no line is known to be written.
     """
     names = _by_composed({name for name, _ in added})
-    lines_of = {
-        name: Counter(lines) for name, lines in _by_file(names, written, tops).items()
-    }
-
+    lines_of = _by_file(names, written, tops)
     written_count = 0
     for (name, line), count in added.items():
         if name in lines_of:
@@ -184,10 +191,10 @@ def _by_composed(names: Iterable[str]) -> Mapping[str, str]:
 
 def _by_file(
     names: Mapping[str, str],
-    written: Iterable[WrittenLines],
+    written: Iterable[Mapping[WrittenFile, Iterable[int]]],
     tops: Collection[str] = (),
-) -> "dict[str, array[int]]":
-    """Return written lines by the name of the file, which is the longest that fits its path.
+) -> dict[str, Counter[int]]:
+    """Count written lines by the name of the file, which is the longest that fits its path.
 
     Lines in a file without such a name are left out.
 
@@ -198,7 +205,7 @@ def _by_file(
     """
     beginnings = sorted((f"{composed(top)}/" for top in tops), key=len, reverse=True)
 
-    lines_of: dict[str, array[int]] = {}
+    lines_of: dict[str, Counter[int]] = {}
     for lines_written in written:
         for file, lines in lines_written.items():
             whole = composed(file.whole_path)
@@ -211,7 +218,7 @@ def _by_file(
             if not fitting:
                 fitting = possible_names(file, names)
             if fitting:
-                lines_of.setdefault(names[fitting[0]], array("q")).extend(lines)
+                lines_of.setdefault(names[fitting[0]], Counter()).update(lines)
     return lines_of
 
 
@@ -298,7 +305,7 @@ def held_lines(
     sought_at: dict[str, list[_SoughtFile]] = {}  # by where git may have them
     for index, request in enumerate(asked):
         for name, lines in _by_file(by_composed, [request.lines]).items():
-            file = _SoughtFile(index, Counter(lines))
+            file = _SoughtFile(index, lines)
             sought.append(file)
             for path in paths_of.get(name, (name,)):
                 sought_at.setdefault(f"{request.commit}:{path}", []).append(file)
