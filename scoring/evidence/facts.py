@@ -32,6 +32,7 @@ from .transcripts.observed_facts import Observed
 from .watched import Watched
 
 if TYPE_CHECKING:
+    from .attribution.session_trees import AllWork
     from .harnesses.scan import Scan
     from .labels import LabelFacts
     from .questions import TranscriptAnswers
@@ -274,7 +275,7 @@ class Evidence(EntryEvidence):
 
         places = {str(self.sources.repo_dir)}
         if self.sources.rules.as_observed:
-            places.update(self._answers.work_trees.asked)
+            places.update(self.all_work.work_trees.asked)
 
         return Watched(
             log=os.path.realpath(self._log_dir),
@@ -284,12 +285,10 @@ class Evidence(EntryEvidence):
             files=frozenset(settings),
         )
 
-    def is_gone(self, folder: str) -> bool:
-        """Return whether a path that a transcript names may be that of a folder that is gone.
-
-        Call this after the first answer, under the rules that observe.
-        """
-        return self._answers.work_trees.is_gone(folder)
+    @property
+    def all_work(self) -> "AllWork":
+        """All that was read of transcripts, under the rules that observe."""
+        return self._answers.work
 
     def _counted_for(self, record: IterationRecord) -> int | None:
         """Return the lower iteration that names the same commit, or None without one.

@@ -15,9 +15,11 @@ from .attribution.attributed import AttributedScan
 from .attribution.iteration_shares import Question, Verification
 from .attribution.known_commits import NamedCommits
 from .attribution.observing_iterations import AttributedFacts
+from .attribution.session_trees import AllWork
 from .commit_makers import mark_work, work_of_agents
 from .git.agents import StatedAgent, stated_as
 from .git.authorship import AttributedHistory
+from .git.checkpoints import Checkpoint
 from .git.commit_history import WrittenCommit
 from .git.facts import GitFacts, Landing
 from .harnesses.scan import Scan
@@ -25,7 +27,6 @@ from .rules import Sources
 from .scopes import is_document
 from .session_commits import WorkOfAgents
 from .transcripts.facts import NS, IterationWindow, clamp_ns, timestamp_ns
-from .transcripts.work_trees import WorkTrees
 from .unlogged import Unlogged, unlogged_commits
 
 _SHA = re.compile(r"[0-9a-fA-F]{7,64}")
@@ -37,12 +38,12 @@ class TranscriptAnswers(NamedTuple):
     Attributes:
         entries: what transcripts show of each iteration, by its number.
         unlogged: the commits of agents that no entry names, the oldest first.
-        work_trees: tells which folders in transcripts are in the repository.
+        work: all that was read.
     """
 
     entries: Mapping[int, AttributedFacts]
     unlogged: Sequence[Unlogged]
-    work_trees: WorkTrees
+    work: AllWork
 
 
 def ask_transcripts(
@@ -69,7 +70,7 @@ def ask_transcripts(
     assert isinstance(scan, AttributedScan)
     assert isinstance(git, AttributedHistory)
     asked = set(records.numbers if only is None else only)
-    asking = _Asking(scan, git, sources, asked, is_whole_log=only is None)
+    asking = _Asking(scan.checkpoints, git, sources, asked, is_whole_log=only is None)
     of_log = asking.commits_of(
         {record.iteration: git.landing(record) for record in records}
     )
@@ -95,10 +96,10 @@ def ask_transcripts(
     for item in unlogged:
         questions.append(asking.question(item.record, further, item.window, unnamed))
 
-    lines_added = git.lines_added
+    work.read.lines_added = git.lines_added
     if sources.trusted:  # an edit leaves out what moves too
-        lines_added = partial(git.lines_added, is_strict=True, is_net=True)
-    answers = scan.observe(work.read, questions, became, lines_added)
+        work.read.lines_added = partial(git.lines_added, is_strict=True, is_net=True)
+    answers = scan.observe(work.read, questions, became)
     further_answers = answers[len(records) :]
     return TranscriptAnswers(
         entries=dict(zip(records.numbers, answers, strict=False)),
@@ -106,7 +107,7 @@ def ask_transcripts(
             item._replace(observed=answer.observed)
             for item, answer in zip(unlogged, further_answers, strict=True)
         ],
-        work_trees=work.read.work_trees,
+        work=work.read,
     )
 
 
@@ -182,14 +183,14 @@ class _Asking:
     """What questions about iterations are made from.
 
     Attributes:
-        scan: has the checkpoints of the repository.
+        checkpoints: the checkpoints of the repository, by their ids.
         git: the history of the repository.
         sources: where evidence comes from.
         only: the numbers of the iterations that will be asked about.
         is_whole_log: whether these are all iterations.
     """
 
-    scan: AttributedScan
+    checkpoints: Mapping[str, Checkpoint]
     git: AttributedHistory
     sources: Sources
     only: Collection[int]
@@ -271,7 +272,7 @@ class _Asking:
         Without the checkpoint, only the time is known.
         """
         authored = timestamp_ns(record.checkpoint_at)
-        checkpoint = self.scan.checkpoints.get(record.checkpoint)
+        checkpoint = self.checkpoints.get(record.checkpoint)
         if checkpoint is None:
             return _Changed(authored, frozenset(), ())
         return _Changed(authored, frozenset(checkpoint.files_touched), (checkpoint.id,))
@@ -282,8 +283,8 @@ class _Asking:
         """Return the agent that commits and the checkpoints that are here state."""
         stated = [commit.agents.stated for commit in commits]
         for name in checkpoints:
-            if name in self.scan.checkpoints:
-                for session in self.scan.checkpoints[name].sessions:
+            if name in self.checkpoints:
+                for session in self.checkpoints[name].sessions:
                     stated.append(stated_as(session.agent, session.model))
         return StatedAgent.only(stated)
 

@@ -81,7 +81,7 @@ class WorkOfAgents:
     @property
     def checkpoints(self) -> Mapping[str, Checkpoint]:
         """All checkpoints, by their ids."""
-        return self.scan.checkpoints
+        return self.read.checkpoints
 
     @cached_property
     def unnamed(self) -> Mapping[str, str]:

@@ -6,7 +6,6 @@ from hashlib import blake2b
 from pathlib import Path
 from typing import NamedTuple
 
-from scoring.evidence.attribution.attributed import AttributedScan
 from scoring.evidence.facts import Evidence
 from scoring.evidence.git.agents import Identity
 from scoring.evidence.git.authorship import AttributedHistory
@@ -128,12 +127,10 @@ def ledger_of_log(
         GitError: the trunk that the sources name is not there.
     """
     book = ledger_of(evidence, outcomes, rules)
-    assert isinstance(evidence.scan, AttributedScan)
-    assert evidence.scan.work
-
     present = _files_in_index(evidence.git.repository)
     paths = list(map(os.fsdecode, present.split(b"\0")))
-    gone = left_out(evidence.scan.work.files, paths, evidence.is_gone)
+    work = evidence.all_work
+    gone = left_out(work.files, paths, work.work_trees.is_gone)
     book = book._replace(of_gone_folders=gone)
 
     if evidence.store and book.is_complete:
@@ -179,24 +176,23 @@ def ledger_of(
 
     The parameters and errors are those of :func:`ledger_of_log`.
     """
-    evidence.unlogged()  # reads the transcripts, also for a log without entries
+    read = evidence.all_work
     scan = evidence.scan
     git = evidence.git
-    assert isinstance(scan, AttributedScan)
+    assert scan
     assert isinstance(git, AttributedHistory)
-    assert scan.work
 
-    recorded = {tree.root for tree in scan.work.trees if tree.checkpoints}
+    recorded = {tree.root for tree in read.trees if tree.checkpoints}
     horizon = rules.horizon_days * DAY
-    units = units_of_log(evidence, scan, git, horizon)
+    units = units_of_log(evidence, git, horizon)
 
     caller = git.repository.callers_names
     describe(units, git, caller, recorded)
     follow_lines(units, git, horizon)
     name_commits_of_rests(units, git, horizon)
     decide_states(units, git, horizon)
-    _note_sessions_of_landed(units, scan.checkpoints)
-    first_lines(units, scan.work.files)
+    _note_sessions_of_landed(units, read.checkpoints)
+    first_lines(units, read.files)
     if outcomes is None:
         outcomes = outcomes_in(git, evidence.records, rules)
     _judge(units, outcomes, git, rules)

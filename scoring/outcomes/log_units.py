@@ -6,7 +6,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from itertools import chain
 from typing import NamedTuple, TypeAlias
 
-from scoring.evidence.attribution.attributed import AttributedScan
 from scoring.evidence.attribution.session_trees import (
     NO_ITERATION,
     OTHER_COMMIT,
@@ -52,13 +51,12 @@ class _Gathering(NamedTuple):
 
 
 def units_of_log(
-    evidence: Evidence, scan: AttributedScan, git: AttributedHistory, horizon: float
+    evidence: Evidence, git: AttributedHistory, horizon: float
 ) -> list[OpenUnit]:
     """Return all units with what transcripts show of them.
 
     Args:
-        evidence: the evidence of the log, of which an answer was asked already.
-        scan: the transcripts as the evidence reads them. The trees of sessions are removed.
+        evidence: the evidence of the log. The trees of sessions are removed from its work.
         git: the history that the evidence reads.
         horizon: how long, in seconds, after a rest a commit may have its lines.
     """
@@ -68,18 +66,17 @@ def units_of_log(
         items.append(Unlogged(record, git.landing(record), observed=observed))
     items += evidence.unlogged()
 
-    assert scan.work
-    gathering = _begin(items, len(evidence.records), scan, git)
+    work = evidence.all_work
+    gathering = _begin(items, work, git)
     units = gathering.units
-    times = _give_lines(gathering, scan.work)
-    work = scan.work
+    times = _give_lines(gathering, work)
     work.trees = ()  # all that follows asks for lines
-    _give_checkpoints(units, scan.checkpoints, work)
+    _give_checkpoints(units, work)
     _settle_rests(units, work, git, times, horizon)
     settle_plans(units, work, times)
     measure(units.values(), work, times)
     for unit in units.values():
-        unit.missing_sessions = _missing_sessions(unit, scan.checkpoints)
+        unit.missing_sessions = _missing_sessions(unit, work.checkpoints)
     _follow_parts(units.values(), git)
     return list(units.values())
 
@@ -88,21 +85,17 @@ def units_of_log(
 
 
 def _begin(
-    items: Sequence[Unlogged],
-    entries: int,
-    scan: AttributedScan,
-    git: AttributedHistory,
+    items: Sequence[Unlogged], work: AllWork, git: AttributedHistory
 ) -> _Gathering:
     """Return the units of all entries and of the commits without one, before lines are given.
 
     Args:
         items: the entries, then the commits without one.
-        entries: how many of the items are entries.
-        scan: the transcripts that were read.
+        work: the transcripts that were read.
         git: the history of the repository.
     """
     digits_shown = set()
-    for tree in scan.work.trees if scan.work else ():
+    for tree in work.trees:
         for cut in tree.cuts:
             if cut.place == OTHER_COMMIT and cut.made:
                 digits_shown.add(cut.made.sha)
@@ -133,11 +126,11 @@ def _begin(
             unit.observed.append(item.observed)
             for checkpoint in item.observed.checkpoints:
                 if (
-                    checkpoint in scan.checkpoints
+                    checkpoint in work.checkpoints
                     and owners[checkpoint] == record.iteration
                 ):
                     unit.checkpoints.append(checkpoint)
-        if index < entries:
+        if index < work.entries:
             unit.entries.append(
                 Entry(record.iteration, record.task_id, record.impl.summary)
             )
@@ -336,18 +329,17 @@ def _turn_into_talk(units: _Units, rest: OpenUnit) -> None:
     units.setdefault(name, OpenUnit(name, "talk")).take(rest)
 
 
-def _give_checkpoints(units: _Units, checkpoints: Iterable[str], work: AllWork) -> None:
+def _give_checkpoints(units: _Units, work: AllWork) -> None:
     """Give each checkpoint that no unit has yet to the unit that has its last line.
 
     A checkpoint without any line that belongs to a unit becomes a unit of its own.
 
     Args:
         units: the units, with their lines.
-        checkpoints: the ids of all checkpoints.
-        work: the transcripts that were read.
+        work: the transcripts and the checkpoints.
     """
     taken = {name for unit in units.values() for name in unit.checkpoints}
-    free = [name for name in checkpoints if name not in taken]
+    free = [name for name in work.checkpoints if name not in taken]
     if not free:
         return
 

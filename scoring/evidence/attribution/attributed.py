@@ -52,7 +52,6 @@ from .iteration_shares import NO_TRANSCRIPT, NOT_READ, Question, Share
 from .neighborhood import Neighborhood
 from .observing_iterations import AttributedFacts, IterationsSeen, count_against_each
 from .session_trees import AllWork
-from .written import LinesAdded
 
 NOT_HERE = "its object is not in this clone"
 
@@ -112,14 +111,13 @@ class AttributedScan(Scan):
 
         files = _files_of(transcripts, self.checkpoints.values())
         work_trees = WorkTrees(self.repository or self._places.repo_dir)
-        return AllWork(files, sessions_of(files), work_trees)
+        return AllWork(files, sessions_of(files), work_trees, self.checkpoints)
 
     def observe(
         self,
         work: AllWork,
         questions: Sequence[Question],
         became: Mapping[str, str],
-        lines_added: LinesAdded = lambda _: {},
     ) -> list[AttributedFacts]:
         """Return what the transcripts show, for each question in turn. Call it once.
 
@@ -129,7 +127,6 @@ class AttributedScan(Scan):
                 commit without an entry.
             became: the name of each commit that sessions show, or of what the commit became, by the
                 digits that sessions show.
-            lines_added: returns the lines that commits add.
 
         Raises:
             NotARepositoryError: outside a work tree.
@@ -141,15 +138,11 @@ class AttributedScan(Scan):
 
         read = {file.checkpoint for file in work.files if file.numbers}
         totals = stated_totals(self.checkpoints.values(), read)
-        shares = attribute(
-            questions, work, became, self.checkpoints, totals, lines_added
-        )
+        shares = attribute(questions, work, became, totals)
         self.work = work
         self._report_unread(shares, read)
 
-        seen = IterationsSeen(
-            work, shares, totals, lines_added, Path(self._places.repo_dir)
-        )
+        seen = IterationsSeen(work, shares, totals, Path(self._places.repo_dir))
         self._counted = seen.harnesses
         answers = [seen.facts(share) for share in shares]
         if self._places.trusted:

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from scoring.evidence.git.checkpoints import Checkpoint
 from scoring.evidence.transcripts.facts import NS_MAX
-from scoring.evidence.transcripts.streams import File, Session, SessionKey, line_count
+from scoring.evidence.transcripts.streams import Session, SessionKey, line_count
 from scoring.grouping import lists_by_key
 
 from .changed_files import ChangedFiles
@@ -27,16 +27,13 @@ from .iteration_shares import (
 )
 from .session_trees import NO_ITERATION, AllWork, SessionPart, Tree, trees_of
 from .writers import leave_commits_to_writers
-from .written import LinesAdded
 
 
 def attribute(
     questions: Sequence[Question],
     work: AllWork,
     became: Mapping[str, str],
-    checkpoints: Mapping[str, Checkpoint],
     stated: Collection[str],
-    lines_added: LinesAdded,
 ) -> list[Share]:
     """Give each line to one iteration at most, and return the share of each iteration, in turn.
 
@@ -45,11 +42,9 @@ def attribute(
         work: the transcripts and their sessions. Its owners, parts and trees are filled in.
         became: the name of each commit that sessions show, or of what the commit became, by the
             digits that sessions show.
-        checkpoints: all checkpoints, by their ids.
         stated: the ids of the checkpoints of which only the totals are known.
-        lines_added: returns the lines that commits add.
     """
-    listing = _session_ids_by_checkpoint(checkpoints, work.files)
+    listing = _session_ids_by_checkpoint(work)
     recorded = set(chain.from_iterable(listing.values()))
     changed = ChangedFiles(questions)
     tree_of = trees_of(work, recorded, changed.name_of)
@@ -59,13 +54,13 @@ def attribute(
     _note_counted_twice(shares)
     _note_listed_trees(shares, listing, tree_of)
     if any(question.is_strict for question in questions):
-        leave_commits_to_writers(trees, lines_added, work.work_trees)
+        leave_commits_to_writers(trees, work)
     cut_trees(shares, changed, trees, became)
 
     ownership = OwnedLines([NO_ITERATION] * line_count(work.files), {})
     for tree in trees:
         _give_parts(tree, shares, ownership)
-    linker = _Linker(changed, _reviewers(checkpoints.values()))
+    linker = _Linker(changed, _reviewers(work.checkpoints.values()))
     for share in shares:
         for part in linker.link(share):
             is_own = part.edits_only(share.question.files) or linker.is_by_helpers(part)
@@ -86,15 +81,13 @@ def attribute(
     return shares
 
 
-def _session_ids_by_checkpoint(
-    checkpoints: Mapping[str, Checkpoint], files: Iterable[File]
-) -> dict[str, set[str]]:
+def _session_ids_by_checkpoint(work: AllWork) -> dict[str, set[str]]:
     """Return by checkpoint the ids of the sessions that it lists or has transcripts of."""
     session_ids: dict[str, set[str]] = {}
-    for name, checkpoint in checkpoints.items():
+    for name, checkpoint in work.checkpoints.items():
         listed = {session.session_id for session in checkpoint.sessions}
         session_ids[name] = listed - {""}
-    for file in files:
+    for file in work.files:
         if file.checkpoint:
             session_ids[file.checkpoint].add(file.owner)
     return session_ids

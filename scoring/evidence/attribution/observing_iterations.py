@@ -12,7 +12,6 @@ from scoring.evidence.transcripts.counting import count_lines
 from scoring.evidence.transcripts.facts import TranscriptFacts
 from scoring.evidence.transcripts.observed_facts import Observed
 from scoring.evidence.transcripts.streams import File, SessionKey, note_parts
-from scoring.evidence.transcripts.work_trees import WorkTrees
 
 from .artifact_writes import Writes
 from .claims import claims_seen, spoken_in
@@ -26,7 +25,7 @@ from .collecting import (
 from .iteration_shares import Share
 from .session_trees import AllWork
 from .sightings import together
-from .written import SAME_PATCH, LinesAdded, least_share, written_lines
+from .written import SAME_PATCH, least_share, written_lines
 
 _COMMITS_AT_ONCE = 100
 """How many commits' lines are in memory at a time."""
@@ -51,7 +50,6 @@ class IterationsSeen:
         work: all that was read, with the parts of its lines.
         shares: the lines of each iteration, in order of their indices.
         totals: the tokens that checkpoints state, by the id of the checkpoint and of the session.
-        lines_added: returns the lines that commits add.
         root: a directory of the repository.
 
     Attributes:
@@ -64,7 +62,6 @@ class IterationsSeen:
         work: AllWork,
         shares: Sequence[Share],
         totals: dict[str, dict[str, TokenTotals]],
-        lines_added: LinesAdded,
         root: Path,
     ) -> None:
         self._shares = shares
@@ -103,7 +100,7 @@ class IterationsSeen:
             files, {key for share in wanted for key in share.sessions}
         )
         self._commits = lines_that_made(files, wanted)
-        self._by_agents = _shares_by_agents(shares, files, lines_added, work.work_trees)
+        self._by_agents = _shares_by_agents(shares, work)
         self._writes = Writes(root, work, artifacts)
         self._missing = missing_sub_agents(files, (share.voting for share in shares))
 
@@ -211,10 +208,7 @@ class IterationsSeen:
 
 
 def _shares_by_agents(
-    shares: Iterable[Share],
-    files: Sequence[File],
-    lines_added: LinesAdded,
-    work_trees: WorkTrees,
+    shares: Iterable[Share], work: AllWork
 ) -> dict[int, float | None]:
     """Return which share of its commit an iteration's sessions wrote, by the iteration's index.
 
@@ -223,18 +217,18 @@ def _shares_by_agents(
     """
     asked = [share for share in shares if share.question.written and share.voting]
     parts = {part for share in asked for part in share.voting}
-    written = written_lines(files, parts)
+    written = written_lines(work.files, parts)
 
     by_agents = {}
     for first in range(0, len(asked), _COMMITS_AT_ONCE):
         some = asked[first : first + _COMMITS_AT_ONCE]
-        added = lines_added([share.question.written for share in some])
+        added = work.lines_added([share.question.written for share in some])
         for share in some:
             lines = [written[part] for part in share.voting]
             by_agents[share.index] = least_share(
                 added.get(share.question.written, {}),
                 lines,
-                work_trees.all_tops if share.question.is_strict else (),
+                work.work_trees.all_tops if share.question.is_strict else (),
             )
     return by_agents
 

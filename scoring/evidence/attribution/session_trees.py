@@ -2,13 +2,14 @@
 
 from array import array
 from bisect import bisect_left, bisect_right
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 from operator import attrgetter
 from typing import NamedTuple
 
+from scoring.evidence.git.checkpoints import Checkpoint
 from scoring.evidence.transcripts.edits import WrittenFile
 from scoring.evidence.transcripts.events import AgentStarted, Edit
 from scoring.evidence.transcripts.facts import NS, NS_MAX
@@ -19,6 +20,8 @@ from scoring.evidence.transcripts.streams import (
     SessionKey,
 )
 from scoring.evidence.transcripts.work_trees import WorkTrees
+
+from .written import LinesAdded
 
 A_SECOND = NS - 1
 """By how many nanoseconds a time may be later than git has it, which keeps whole seconds."""
@@ -222,6 +225,8 @@ class AllWork:
         files: the transcripts.
         sessions: the sessions, by their keys.
         work_trees: the work trees of the repository.
+        checkpoints: the checkpoints of the repository, by their ids.
+        lines_added: returns the lines that commits add.
         entries: how many entries the log has. The index of an iteration is below this; an index
             from this on is that of a commit without an entry.
         owners: for each line the index of its iteration or commit without an entry; below 0: none.
@@ -232,6 +237,8 @@ class AllWork:
     files: list[File]
     sessions: dict[SessionKey, Session]
     work_trees: WorkTrees
+    checkpoints: Mapping[str, Checkpoint]
+    lines_added: LinesAdded = lambda _: {}
     entries: int = 0
     owners: Sequence[int] = ()
     parts: Sequence[int] = ()
@@ -315,9 +322,9 @@ def _note_edits(
     """
     names: dict[WrittenFile, str | None] = {}  # None for one outside of the repository
     # how often a line starts a sub-agent, by how many lines are before it
-    starts_of: dict[Tree, Counter[int]] = {}
+    starts_of = defaultdict[Tree, Counter[int]](Counter)
     for file in work.files:
-        trees = [tree_of[key] for key in file.session_keys if key in tree_of]
+        trees = {tree_of[key] for key in file.session_keys if key in tree_of}
         removed_at = file.removed_at()
         for index, event in file.edits():
             edited = file.written_file(event)
@@ -327,42 +334,32 @@ def _note_edits(
             name = names[edited]
             # What no commit changed may be a file of a build, which is deleted at any time.
             stays = isinstance(event, Edit) and index > removed_at.get(edited, -1)
-            if name or (name == "" and stays):
-                _note_edit(trees, file, index, name)
+            if not (name or (name == "" and stays)):
+                continue
+            for tree, at in _places_in(trees, file, index):
+                tree.edits.append(at)
+                if name:
+                    tree.edited.setdefault(name, []).append(at)
 
-        starts_here: dict[Tree, Counter[int]] = {}
+        starts_here = defaultdict[Tree, Counter[int]](Counter)
         for index, _ in file.located(AgentStarted):
-            place = _place_in(trees, file, index)
-            if place:
-                tree, at = place
-                starts_here.setdefault(tree, Counter())[at] += 1
+            for tree, at in _places_in(trees, file, index):
+                starts_here[tree][at] += 1
         for tree, starts in starts_here.items():
-            starts_of[tree] = starts_of.get(tree, Counter()) | starts
+            starts_of[tree] |= starts
 
     for tree, starts in starts_of.items():
         tree.edits += _unseen_starts(tree, starts)
 
 
-def _note_edit(trees: Iterable[Tree], file: File, index: int, name: str) -> None:
-    """Note an edit of a file in the one of some trees that has the line, by its index in ``file``.
-
-    The name is the path that commits have for the edited file; "" where no commit changed it.
-    """
-    place = _place_in(trees, file, index)
-    if place:
-        tree, at = place
-        tree.edits.append(at)
-        if name:
-            tree.edited.setdefault(name, []).append(at)
-
-
-def _place_in(trees: Iterable[Tree], file: File, index: int) -> tuple[Tree, int] | None:
-    """Return the tree that has a line of a file, and the position there, or None without a tree."""
+def _places_in(
+    trees: Iterable[Tree], file: File, index: int
+) -> Iterable[tuple[Tree, int]]:
+    """Yield the tree that has a line of a file, if there is one, and the position there."""
     for tree in trees:
         at = tree.position(file.times[index], file.ids[index])
         if at >= 0:
-            return tree, at
-    return None
+            yield tree, at
 
 
 def _unseen_starts(tree: Tree, starts: Counter[int]) -> Iterable[int]:

@@ -4,25 +4,25 @@ from collections.abc import Collection, Iterable, Mapping
 from operator import attrgetter
 
 from scoring.evidence.git.patches import FileLine
-from scoring.evidence.transcripts.work_trees import WorkTrees
 
-from .session_trees import Tree
+from .session_trees import AllWork, Tree
 from .written import (
     SAME_PATCH,
     LineChange,
-    LinesAdded,
     changes_to,
     least_share,
     lines_left_by_file,
 )
 
 
-def leave_commits_to_writers(
-    trees: Iterable[Tree], lines_added: LinesAdded, work_trees: WorkTrees
-) -> None:
+def leave_commits_to_writers(trees: Iterable[Tree], work: AllWork) -> None:
     """Take a commit that several trees show from those that did not write its lines.
 
     Where no tree wrote them, all keep the commit.
+
+    Args:
+        trees: the trees of all sessions.
+        work: the transcripts.
     """
     # when each tree first shows each commit
     shown_at: dict[str, dict[Tree, int]] = {}
@@ -33,13 +33,13 @@ def leave_commits_to_writers(
                 times[tree] = min(commit.time, times.get(tree, commit.time))
     shown_by_several = {sha: times for sha, times in shown_at.items() if len(times) > 1}
 
-    added = lines_added(shown_by_several)
+    added = work.lines_added(shown_by_several)
     for sha, times in shown_by_several.items():
         lines = added.get(sha, {})
         writers = {
             tree
             for tree, time in times.items()
-            if _wrote(tree, lines, time, work_trees.all_tops)
+            if _wrote(tree, lines, time, work.work_trees.all_tops)
         }
         if not writers:
             continue
