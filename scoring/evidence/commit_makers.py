@@ -152,23 +152,25 @@ def commits_of_agents(
         maker = _maker_of(name, commit, checkpoint_times, agents.times, assisted)
         if maker:
             agents.makers[name] = maker
-    _put_editors_first(agents, work)
-    _put_committers_first(agents)
+    _sort_sessions(agents, work)
     return agents
 
 
-def _put_editors_first(agents: AgentCommits, work: WorkOfAgents) -> None:
-    """Sort the sessions of each commit by when they last edited one of its files, the latest first.
+def _sort_sessions(agents: AgentCommits, work: WorkOfAgents) -> None:
+    """Sort the sessions of each commit: those first that show that they made the commit.
 
-    Edits after the author time do not count. A session that edited none comes last: a checkpoint
-    also lists sessions that did other work at that time.
+    A session that shows it and was not among the sessions is added. Then the sessions come by when
+    they last edited a file of the commit, the latest first. Edits after the author time do not
+    count. A session that edited none comes last: a checkpoint also lists sessions that did other
+    work at that time.
     """
-    several = {}
+    in_git = []
     wanted: set[str] = set()
     for name, made_by in agents.makers.items():
         if len(made_by.session_ids) > 1:
-            several[name] = made_by
             wanted.update(made_by.session_ids)
+            if name not in agents.known_from:
+                in_git.append(name)
 
     edits: dict[str, list[tuple[str, int]]] = {}
     for session in work.sessions:
@@ -177,34 +179,23 @@ def _put_editors_first(agents: AgentCommits, work: WorkOfAgents) -> None:
                 (file.text(edit.path), file.times[index])
                 for file, index, edit in session.events(Edit)
             ]
-    in_git = [name for name in several if name not in agents.known_from]
     files = work.history.files(in_git)
 
-    for name, made_by in several.items():
-        until = ((agents.commits[name].time or 0) + 1) * NS
-        tails = tuple(f"/{path}" for path in files.get(name, ()))
-        last_edits: dict[str, int] = {}
-        for session_id in made_by.session_ids:
-            times = [0]
-            for path, time in edits.get(session_id, ()):
-                if time <= until and f"/{path}".endswith(tails):
-                    times.append(time)
-            last_edits[session_id] = max(times)
-
-        by_edits = sorted(last_edits, key=last_edits.__getitem__, reverse=True)
-        agents.makers[name] = made_by._replace(session_ids=tuple(by_edits))
-
-
-def _put_committers_first(agents: AgentCommits) -> None:
-    """Put first among the sessions of each commit those that show that they made the commit.
-
-    A session that shows it and was not among the sessions is added.
-    """
     for name, made_by in agents.makers.items():
         committers = agents.times.get(name, {})
-        by_commit = sorted(made_by.session_ids, key=lambda each: each not in committers)
-        missing = [each for each in committers if each and each not in by_commit]
-        agents.makers[name] = made_by._replace(session_ids=(*missing, *by_commit))
+        until = ((agents.commits[name].time or 0) + 1) * NS
+        tails = tuple(f"/{path}" for path in files.get(name, ()))
+        ranks: dict[str, tuple[bool, int]] = {}
+        for session_id in made_by.session_ids:
+            times = [0]
+            for path, time in edits.get(session_id, ()) if tails else ():
+                if time <= until and f"/{path}".endswith(tails):
+                    times.append(time)
+            ranks[session_id] = (session_id in committers, max(times))
+
+        in_order = sorted(ranks, key=ranks.__getitem__, reverse=True)
+        missing = [each for each in committers if each and each not in ranks]
+        agents.makers[name] = made_by._replace(session_ids=(*missing, *in_order))
 
 
 def _commits_in_git(work: WorkOfAgents, trunk_and_tips: bool) -> AgentCommits:

@@ -67,6 +67,7 @@ class AnswerStore:
     Attributes:
         sources: the sources to read evidence from, so that warnings are noted here.
         has_warned: whether there was a warning after which no answer is kept.
+        rows: the store, where the answers are rows.
     """
 
     def __init__(
@@ -81,7 +82,7 @@ class AnswerStore:
         """
         self.has_warned = False
         self.sources = sources.noting(self._note)
-        self._store = Store(sources.cache_dir, sources.reading.get("keep", True))
+        self.rows = Store(sources.cache_dir, sources.reading.get("keep", True))
         self._key = _key_of(sources, log_dir) if sources.cache_dir else b""
         self._begun = begun or time.time_ns()
 
@@ -89,7 +90,7 @@ class AnswerStore:
         return self
 
     def __exit__(self, *_: object) -> None:
-        self._store.close()
+        self.rows.close()
 
     def _note(self, warning: str) -> None:
         """Note a warning after which no answer is kept."""
@@ -113,7 +114,7 @@ class AnswerStore:
 
         values = []
         for name in names:
-            value = self._store.get_value(
+            value = self.rows.get_value(
                 "answer", self.key_of(name), kept.state, value_type
             )
             if value is None:
@@ -129,11 +130,11 @@ class AnswerStore:
         """
         kept = self._unchanged()
         if kept and not self.has_warned:
-            self._store.put_value("answer", self.key_of(name), kept.state, value)
+            self.rows.put_value("answer", self.key_of(name), kept.state, value)
 
     def _unchanged(self) -> "_KeptState | None":
         """Return what the kept answers were read from, or None where any of it has changed."""
-        kept = self._store.get_value("answer", self._key, b"", _KeptState)
+        kept = self.rows.get_value("answer", self._key, b"", _KeptState)
         if not kept or self._state_of(kept.watched) != kept.state:
             return None
         return kept
@@ -151,7 +152,7 @@ class AnswerStore:
             return None
 
         repository = Path(watched.repository)
-        stamps = object_stamps(repository, self.sources.cache_dir, self._store.keeps)
+        stamps = object_stamps(repository, self.sources.cache_dir, self.rows.keeps)
         if not stamps or (settled_at and not is_settled(stamps.newest, settled_at)):
             return None
         return state + stamps.objects + stamps.commits
@@ -164,7 +165,7 @@ class AnswerStore:
         well.
         """
         writer = AnswerWriter(self, room=MOST_KEPT)
-        if not self._store.keeps or os.path.exists(
+        if not self.rows.keeps or os.path.exists(
             f"{watched.repository}/objects/info/alternates"
         ):
             return writer
@@ -175,28 +176,17 @@ class AnswerStore:
         if state is None:
             return writer
 
-        self._store.put_value("answer", self._key, b"", _KeptState(watched, state))
+        self.rows.put_value("answer", self._key, b"", _KeptState(watched, state))
         writer.state = state
-        rows = self._store.get_all("answer", self._key, MOST_KEPT)
+        rows = self.rows.get_all("answer", self._key, MOST_KEPT)
         for (key, stamp), value in rows.items():
             if kept and stamp == kept.state != state:
-                self._store.put("answer", key, state, value)
+                self.rows.put("answer", key, state, value)
                 stamp = state
             if stamp == state:
                 writer.present.add(key)
                 writer.room -= len(value)
         return writer
-
-    def put_in_state(self, key: bytes, state: bytes, value: object, most: int) -> int:
-        """Keep a value for a state, and return its size, or 0 where it is larger than ``most``.
-
-        Args:
-            key: the key of its name, from :meth:`key_of`.
-            state: the state of what it was read from.
-            value: the value.
-            most: how many bytes it may have.
-        """
-        return self._store.put_value("answer", key, state, value, most)
 
     def key_of(self, name: object) -> bytes:
         """Return the key in the store of what is kept under a name."""
@@ -231,9 +221,9 @@ class AnswerWriter:
         have more than :data:`MOST_KEPT` bytes.
         """
         key = self.store.key_of(name)
-        if self.state is None or self.store.has_warned or key in self.present:
-            return
-        self.room -= self.store.put_in_state(key, self.state, value, self.room)
+        if self.may_keep and key not in self.present:
+            rows = self.store.rows
+            self.room -= rows.put_value("answer", key, self.state, value, self.room)
 
 
 class _KeptState(Frozen):
