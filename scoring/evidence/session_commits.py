@@ -91,7 +91,7 @@ class WorkOfAgents:
         """
         if self.trusted:
             return {}
-        return commits_of_unnamed(self.checkpoints, self.sessions, self.history)
+        return commits_of_unnamed(self.read, self.history)
 
 
 MadeBySession: TypeAlias = tuple[str, SessionCommit]

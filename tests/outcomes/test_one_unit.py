@@ -353,6 +353,30 @@ class TestCheckpointsThatNoCommitNames:
         assert (unit["subject"], unit["state"]) == ("Again", "landed")
         assert (unit["checkpoints"], unit["tokens"]["output"]) == ([checkpoint], 1)
 
+    @cases(
+        "text, is_its",
+        {"the same lines": (TEXT, True), "other lines": (OTHER_TEXT, False)},
+    )
+    def test_lines_count_once_where_several_sessions_are_in_a_transcript(
+        self, history: History, da_score: DaScore, text: str, is_its: bool
+    ) -> None:
+        """The checkpoint does not state which of them is its session."""
+        resumed = history.session("s0", stored=False)
+        resumed.turn(40, 1)
+        session = history.session("s1", stored=False)
+        writes(session, 100, 2, "src/a.py")
+        about = {
+            "session_id": None,
+            "created_at": stamp(150),
+            "files_touched": ["src/a.py"],
+        }
+        checkpoint = history.checkpoint(1, (about, [*resumed.lines, *session.lines]))
+        history.commit(3600, "Again", files={"src/a.py": text})
+        history.commit(30 * DAY, "Later")
+        _, unit = units(history, da_score)
+        assert unit["checkpoints"] == [checkpoint]
+        assert (unit["commit"] is not None) is is_its
+
     def test_a_split_is_one_unit_with_the_commit_that_has_most(
         self, history: History, da_score: DaScore
     ) -> None:

@@ -12,8 +12,10 @@ from scoring.evidence.git.authorship import AttributedHistory
 from scoring.evidence.git.checkpoints import Checkpoint, checkpoint_ids
 from scoring.evidence.transcripts.events import AgentStarted
 from scoring.evidence.transcripts.facts import NS
-from scoring.evidence.transcripts.streams import File, Session
+from scoring.evidence.transcripts.streams import File
 from scoring.grouping import lists_by_key
+
+from .session_trees import AllWork
 
 _HORIZON = 14 * 86_400
 """How many seconds after the last edit a commit with that edit may be authored."""
@@ -46,10 +48,7 @@ class _Edited(NamedTuple):
 
 
 def commits_by_listing(
-    unnamed: Iterable[Checkpoint],
-    checkpoints: Mapping[str, Checkpoint],
-    sessions: Collection[Session],
-    git: AttributedHistory,
+    unnamed: Iterable[Checkpoint], read: AllWork, git: AttributedHistory
 ) -> dict[str, str]:
     """Return the SHAs of the commits that have what was edited for checkpoints, by checkpoint id.
 
@@ -62,11 +61,10 @@ def commits_by_listing(
 
     Args:
         unnamed: checkpoints that no message names.
-        checkpoints: all checkpoints, by their ids.
-        sessions: all sessions.
+        read: all checkpoints and transcripts.
         git: the history of the repository.
     """
-    files_of = files_by_checkpoint(sessions)
+    files_of = files_by_checkpoint(read.files)
     all_edited = []
     for checkpoint in unnamed:
         edited = _edited_for(checkpoint, files_of.get(checkpoint.id, ()))
@@ -75,7 +73,7 @@ def commits_by_listing(
     if not all_edited:
         return {}
 
-    listed_by = _sessions_listed_by_commits(checkpoints, git)
+    listed_by = _sessions_listed_by_commits(read.checkpoints, git)
     shas_after = {
         edited: _up_to_last_listing(edited, listed_by, git) for edited in all_edited
     }
@@ -83,7 +81,7 @@ def commits_by_listing(
         return {}
 
     commits_of: dict[str, list[tuple[int, str]]] = {}
-    for session in sessions:
+    for session in read.sessions.values():
         made = [(commit.time // NS, commit.sha) for commit in session.made]
         commits_of.setdefault(session.id, []).extend(made)
 
@@ -97,14 +95,9 @@ def commits_by_listing(
     return sha_of
 
 
-def files_by_checkpoint(sessions: Iterable[Session]) -> dict[str, list[File]]:
-    """Return the transcripts of some sessions by the id of the checkpoint that holds each.
-
-    Those that no checkpoint holds are under "".
-    """
-    return lists_by_key(
-        (file.checkpoint, file) for session in sessions for file in session.files
-    )
+def files_by_checkpoint(files: Iterable[File]) -> dict[str, list[File]]:
+    """Return transcripts by the checkpoint that holds each; "" for those that none holds."""
+    return lists_by_key((file.checkpoint, file) for file in files)
 
 
 def _sessions_listed_by_commits(

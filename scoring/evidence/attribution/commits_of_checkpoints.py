@@ -9,17 +9,13 @@ from typing import NamedTuple
 from scoring.evidence.git.authorship import AttributedHistory
 from scoring.evidence.git.checkpoints import Checkpoint, checkpoint_ids
 from scoring.evidence.git.patches import FileLine
-from scoring.evidence.transcripts.edits import (
-    WrittenFile,
-)
+from scoring.evidence.transcripts.edits import WrittenFile
 from scoring.evidence.transcripts.events import LinesWritten
 from scoring.evidence.transcripts.facts import NS, timestamp_ns
-from scoring.evidence.transcripts.streams import (
-    File,
-    Session,
-)
+from scoring.evidence.transcripts.streams import File
 
 from .commits_by_listing import commits_by_listing, files_by_checkpoint
+from .session_trees import AllWork
 from .written import (
     LEAST_LINES,
     SAME_PATCH,
@@ -35,11 +31,7 @@ _HORIZON = 14 * 86_400
 """How many seconds after a checkpoint was stored a commit with its lines may be authored."""
 
 
-def commits_of_unnamed(
-    checkpoints: Mapping[str, Checkpoint],
-    sessions: Collection[Session],
-    git: AttributedHistory,
-) -> dict[str, str]:
+def commits_of_unnamed(read: AllWork, git: AttributedHistory) -> dict[str, str]:
     """Return the SHAs of the commits of checkpoints that no message names, by checkpoint id.
 
     A checkpoint without a commit is left out. The commit is the first of these that exists:
@@ -54,10 +46,10 @@ def commits_of_unnamed(
       if it changed all of them and its own checkpoints list all sessions.
 
     Args:
-        checkpoints: all checkpoints, by their ids.
-        sessions: all sessions.
+        read: all checkpoints and transcripts.
         git: the history of the repository.
     """
+    checkpoints = read.checkpoints
     names = sorted(git.checkpoints_without_commit(checkpoints))
     unnamed = [checkpoints[name] for name in names if _times_stored(checkpoints[name])]
     if not unnamed:
@@ -66,10 +58,10 @@ def commits_of_unnamed(
     sha_of = _by_time(unnamed, git)
     left = [checkpoint for checkpoint in unnamed if checkpoint.id not in sha_of]
     if left:
-        sha_of |= _by_lines(left, sessions, git)
+        sha_of |= _by_lines(left, read.files, git)
         left = [checkpoint for checkpoint in left if checkpoint.id not in sha_of]
     if left:
-        sha_of |= commits_by_listing(left, checkpoints, sessions, git)
+        sha_of |= commits_by_listing(left, read, git)
     return sha_of
 
 
@@ -132,13 +124,13 @@ def _by_time(unnamed: Iterable[Checkpoint], git: AttributedHistory) -> dict[str,
 
 
 def _by_lines(
-    unnamed: Iterable[Checkpoint], sessions: Iterable[Session], git: AttributedHistory
+    unnamed: Iterable[Checkpoint], files: Iterable[File], git: AttributedHistory
 ) -> dict[str, str]:
     """Return the SHAs of the commits that add the lines of checkpoints, by checkpoint id.
 
     Checkpoints with fewer than :data:`LEAST_LINES` lines are left out.
     """
-    files_of = files_by_checkpoint(sessions)
+    files_of = files_by_checkpoint(files)
     all_candidates = []
     for checkpoint in unnamed:
         changes = _changes_for(
