@@ -127,10 +127,10 @@ def _observe_without_commits(units: Iterable[OpenUnit], work: AllWork) -> None:
     the places of the unit's lines. Units with a commit have theirs already, and stay as they are.
     """
     asked = [unit for unit in units if unit.kind != "commit"]
-    sessions, of_units = _parts_of(asked, work)
+    _, of_units = _parts_of(asked, work)
     about = [file for file in work.files if max(file.parts, default=_NO_PART) >= 0]
-    sightings = sightings_of(about, len(sessions), {})
-    lines = lines_found(about, len(sessions))
+    sightings = sightings_of(about, {})
+    lines = lines_found(about)
 
     for unit, group in zip(asked, of_units, strict=True):
         tests, last_run = together([sightings[part] for part in group]).tests(None)

@@ -54,20 +54,21 @@ class _Collector:
     """Collects the sightings of each part, file by file.
 
     Args:
-        count: how many parts there are.
         iteration_of: by part the index of the iteration that owns the part, where one does.
 
     Attributes:
         sightings: what was seen, by the number of the part.
     """
 
-    def __init__(self, count: int, iteration_of: Mapping[int, int]) -> None:
+    def __init__(self, iteration_of: Mapping[int, int]) -> None:
         self._iteration_of = iteration_of
         self._edited: dict[SessionKey, dict[str, int]] = {}
         # runs without a result in the file of their call, and results without a call in theirs
         self._calls: dict[tuple[SessionKey, int], Sighting] = {}
         self._results: list[Sighting] = []
-        self.sightings = [Sightings(edited=self._edited) for _ in range(count)]
+        self.sightings = defaultdict[int, Sightings](
+            lambda: Sightings(edited=self._edited)
+        )
 
     def add(self, file: File) -> None:
         """Add what was seen in a file. A line without a part adds nothing."""
@@ -85,7 +86,7 @@ class _Collector:
         for part, program in file.in_parts(ProgramRun):
             self.sightings[part].programs.add(program.program)
 
-    def finish(self) -> list[Sightings]:
+    def finish(self) -> Mapping[int, Sightings]:
         """Match runs with results in other files, and return what was seen in each part, by time.
 
         A run counts in the part in which it began. A run without a result counts without a verdict:
@@ -99,13 +100,13 @@ class _Collector:
                 self._keep(run)
 
         with_result: set[tuple[str, int, str]] = set()
-        for sightings in self.sightings:
+        for sightings in self.sightings.values():
             with_result.update(map(_call_of, sightings.of(TestRun)))
         for call in self._calls.values():
             if _call_of(call) not in with_result:
                 self._keep(call)
 
-        for sightings in self.sightings:
+        for sightings in self.sightings.values():
             sightings.seen.sort(key=attrgetter("time"))
         return self.sightings
 
@@ -240,16 +241,15 @@ def _without_result(run: TestRun) -> TestRun:
 
 
 def sightings_of(
-    files: Iterable[File], count: int, iteration_of: Mapping[int, int]
-) -> list[Sightings]:
+    files: Iterable[File], iteration_of: Mapping[int, int]
+) -> Mapping[int, Sightings]:
     """Return what was seen, by the number of the part.
 
     Args:
         files: the transcripts.
-        count: how many parts there are.
         iteration_of: by part the index of the iteration that owns the part, where one does.
     """
-    collector = _Collector(count, iteration_of)
+    collector = _Collector(iteration_of)
     for file in files:
         if file.events.lists:
             collector.add(file)
@@ -305,16 +305,12 @@ def places_seen(
     return tuple(places)
 
 
-def lines_found(files: Iterable[File], count: int) -> list[tuple[LinesFound, ...]]:
+def lines_found(files: Iterable[File]) -> Mapping[int, list[LinesFound]]:
     """Return where the lines of each part are, by the number of the part.
 
-    A part has one item for each transcript with lines of it, in the order of the files.
-
-    Args:
-        files: the transcripts.
-        count: how many parts there are.
+    A part has one item for each transcript with lines of it, in the order of ``files``.
     """
-    lines: list[list[LinesFound]] = [[] for _ in range(count)]
+    lines = defaultdict[int, list[LinesFound]](list)
     for file in files:
         rows = zip(file.parts, file.numbers, file.fresh, strict=True)
         numbers_of = lists_by_key(
@@ -323,7 +319,7 @@ def lines_found(files: Iterable[File], count: int) -> list[tuple[LinesFound, ...
         for part, numbers in numbers_of.items():
             path = file.transcript.path
             lines[part].append(LinesFound(path, numbers[0], numbers[-1], len(numbers)))
-    return [tuple(lines_of_part) for lines_of_part in lines]
+    return lines
 
 
 def missing_sub_agents(

@@ -70,7 +70,6 @@ class IterationsSeen:
 
         files = work.files
         note_parts(files, work.parts)
-        part_count = 1 + max(work.parts, default=-1)
         iteration_of: dict[int, int] = {}
         wanted: list[Share] = []
         artifacts: set[str] = set()
@@ -94,8 +93,8 @@ class IterationsSeen:
         }
         self._counts_of_parts = dict(zip(parts, counts[len(wanted) :], strict=True))
 
-        self._sightings = sightings_of(files, part_count, iteration_of)
-        self._lines = lines_found(files, part_count)
+        self._sightings = sightings_of(files, iteration_of)
+        self._lines = lines_found(files)
         self._spoken = spoken_in(
             files, {key for share in wanted for key in share.sessions}
         )

@@ -47,7 +47,6 @@ def file(
 def test_lines_are_named_by_file(
     files: list[Any], found: list[list[tuple[Any, ...]]]
 ) -> None:
-    expected = [
-        tuple(LinesFound(Path(name), *rest) for name, *rest in one) for one in found
-    ]
-    assert lines_found(cast("Any", files), 2) == expected
+    expected = [[LinesFound(Path(name), *rest) for name, *rest in one] for one in found]
+    lines = lines_found(cast("Any", files))
+    assert [lines[part] for part in range(2)] == expected
