@@ -64,10 +64,12 @@ def used_by_sessions(sources: Sources) -> list[UsedBySession]:
     own = _repository_of(Path(sources.repo_dir))
     for repository in _repositories(owners, own):
         present = {name for name, sha in repository.resolve(shas).items() if sha}
-        urls = [url for _, url in repository.remotes]
         worktrees = sources.worktrees if repository is own else ()
         here = Neighborhood(
-            WorkTrees(repository), worktrees, urls.copy, present.__contains__
+            WorkTrees(repository),
+            worktrees,
+            repository.urls_of_remotes,
+            present.__contains__,
         )
         here.mark(sessions)
 

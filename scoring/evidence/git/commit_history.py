@@ -373,10 +373,6 @@ class CommitHistory(TrunkHistory):
                     submodules.add(path)
         return TrunkPaths(names, moves, submodules)
 
-    def remotes(self) -> list[str]:
-        """Return the URLs of the remotes, as they are configured."""
-        return [url for _, url in self.repository.remotes]
-
 
 def _parse_numstat(lines: Iterable[bytes]) -> Iterator[tuple[str, ChangeSize]]:
     """Yield each header, which is a commit, and the sum of the files under it."""

@@ -216,8 +216,12 @@ class GitRepository(ObjectReader):
         answer = as_text(self.run("for-each-ref", f"--format={layout}", *prefixes))
         return [line.split(" ") for line in answer.split("\n") if line]
 
+    def urls_of_remotes(self) -> list[str]:
+        """Return the URLs of the remotes, as they are configured."""
+        return [url for _, url in self._remotes]
+
     @property
-    def remotes(self) -> list[tuple[str, str]]:
+    def _remotes(self) -> list[tuple[str, str]]:
         """The settings with URLs of remotes, each with its URL, such as ``remote.origin.url``."""
         answer = self.ask("config", "--local", "-z", "--get-regexp", _REMOTE_URLS)
         settings = []
@@ -231,7 +235,7 @@ class GitRepository(ObjectReader):
     def remote_urls(self) -> dict[str, str]:
         """The URLs of the remotes by their names. The first of several URLs counts."""
         urls = {}
-        for key, url in reversed(self.remotes):
+        for key, url in reversed(self._remotes):
             if key.endswith(".url"):
                 urls[key.removeprefix("remote.").removesuffix(".url")] = url
         return urls
