@@ -261,14 +261,14 @@ def add_lost_commits(agents: AgentCommits) -> None:
     for amendment, former in _amendments(agents).items():
         amended_to[former.sha] = amendment.sha
 
-    sessions = {id(session): session for session, _ in agents.lost}
-    work_of = {name: _work_of(session) for name, session in sessions.items()}
+    sessions = {session for session, _ in agents.lost}
+    work_of = {session: _work_of(session) for session in sessions}
     last_of_subject: dict[tuple[str, int], SessionCommit] = {}
     newest_first = sorted(
         agents.lost, key=lambda commit: commit.made.time, reverse=True
     )
     for session, lost in newest_first:
-        if lost.sha in agents.same or not work_of[id(session)].edited_before(lost):
+        if lost.sha in agents.same or not work_of[session].edited_before(lost):
             continue
 
         session_id = id_of_session(session)

@@ -30,7 +30,7 @@ from scoring.evidence.transcripts.observed_facts import (
     TestsSeen,
     WorkSeen,
 )
-from scoring.evidence.transcripts.streams import SessionKey
+from scoring.evidence.transcripts.streams import File, SessionKey
 
 from .code_changes import CodeChanges, changes_code
 from .sighting import Sighting
@@ -317,7 +317,7 @@ class Sightings:
         failed.
         """
         verdicts = [run for run in self.of(TestRun) if run.event.passed is not None]
-        resets: dict[tuple[int, int, str], Sighting] = {}
+        resets: dict[tuple[File, int, str], Sighting] = {}
         for reset in self.of(WorkReset):
             kind = reset.event.kind
             if kind == "checkout":
@@ -328,7 +328,7 @@ class Sightings:
                 count = bisect_right(verdicts, reset.time, key=attrgetter("time"))
                 if not count or verdicts[count - 1].event.passed:
                     continue
-            resets.setdefault((id(reset.file), reset.event.line, kind), reset)
+            resets.setdefault((reset.file, reset.event.line, kind), reset)
         return list(resets.values())
 
     def _was_edited(self, reset: Sighting) -> bool:
