@@ -36,6 +36,7 @@ from scoring.evidence.commands.shell import commands_of
 from scoring.evidence.commands.testruns import TestTools as Tools
 from scoring.evidence.commands.testverdicts import verdict_of
 from scoring.evidence.entry_files import hook_records
+from scoring.evidence.git import undoing
 from scoring.evidence.git.agents import agents_of
 from scoring.evidence.git.amendments import _last_amendments
 from scoring.evidence.git.authorship import AttributedHistory
@@ -82,7 +83,7 @@ from scoring.meters.dr.extraction import sentences_of, transcript_of
 from scoring.meters.dr.novelty import distinct, new_by_words
 from scoring.meters.dr.readiness import ReadinessMeter
 from scoring.meters.dr.transcript import Outputs, Round, parse_transcript
-from scoring.meters.meeting import score_meeting
+from scoring.meters.meeting import score_meeting, votes
 from scoring.meters.meeting.config import find_meeting_config
 from scoring.meters.meeting.record_reading import parse_meeting_records
 from scoring.outcomes.outcome_rules import OutcomeRules
@@ -401,6 +402,16 @@ PLACES: dict[str, Work] = {
         )
     ),
     "a chat": _transcript(_chat),
+    "definitions in a line of code": lambda text: undoing._DEFINITION.findall(
+        text.replace("(", "fn (")
+    ),
+    "braces in the path of a redirection": lambda text: may_be_written(
+        "out/a.yaml", "{" + text.replace(".", ",")
+    ),
+    "fences of a meeting": _refused(
+        lambda text: parse_meeting_records(text.replace("a\n", "```a\n"))
+    ),
+    "a confidence after an option": votes._CONFIDENCE_AFTER_IT.search,
     "output in Antigravity": lambda text: antigravity._OUTPUT.split(text, 1),
     "tags in what a user of Cline types": lambda text: cline._TYPED.search(
         text.replace("<", "<user_input ")

@@ -15,7 +15,9 @@ from .iteration_shares import Verification
 from .session_trees import AllWork
 
 # what a shell expands to several names: braces, ``**``, and the mark of a substitution
-_ANY_FOLDERS = re.compile(r"\{[^{}]*(?:,|\.\.)[^{}]*\}|\*\*|`")
+_ANY_FOLDERS = re.compile(
+    r"\{(?:[^{},.]|\.(?!\.))*+(?:,|\.\.)[^{}]*+\}|\*\*|`"  # no text is read twice
+)
 # the beginning of a name, up to the end of its last variable
 _VARIABLE = re.compile(r".*\$(?:\{[^}]*\}?|\(\)|\w+|\W)?")
 

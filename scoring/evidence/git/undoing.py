@@ -45,7 +45,7 @@ _CI = re.compile(
 _IDENTIFIER = re.compile(r"[A-Za-z_][A-Za-z_0-9]{3,}")
 _DEFINITION = re.compile(
     r"\b(?:class|const|def|enum|fn|func|function|interface|let|module|struct|trait|type|val|var)"
-    r"\s+(?:\([^)]*\)\s*)?([A-Za-z_]\w+)"
+    r"\s+(?:\([^)]{0,200}\)\s*)?([A-Za-z_]\w+)"
 )
 
 

@@ -67,9 +67,9 @@ def parse_meeting_records(
     return _parse(text, source).records
 
 
-_FENCED = re.compile(
-    r"^[ \t]*```[A-Za-z]*[ \t]*\r?\n(.*?)^[ \t]*```[ \t]*\r?$", re.M | re.S
-)
+_FENCE_END = r"^[ \t]*```[ \t]*\r?$"
+_FENCE_ENDS = re.compile(_FENCE_END, re.M)
+_FENCED = re.compile(rf"^[ \t]*```[A-Za-z]*[ \t]*\r?\n(.*?){_FENCE_END}", re.M | re.S)
 
 
 def _without_fence(text: str) -> str:
@@ -80,7 +80,9 @@ def _without_fence(text: str) -> str:
     """
     if text.lstrip().startswith(("{", "[")):
         return text
-    fenced = list(_FENCED.finditer(text))
+    # without a look, from each fence that opens, for an end that never comes
+    end = max((match.end() for match in _FENCE_ENDS.finditer(text)), default=0)
+    fenced = list(_FENCED.finditer(text, 0, end))
     if len(fenced) != 1:
         return text
     lines_before = text.count("\n", 0, fenced[0].start(1))

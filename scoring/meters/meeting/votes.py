@@ -12,9 +12,8 @@ _STATED = re.compile(
     r"[ \t>*_`#+-]*(?:my |preferred |current )*(option|confidence)[ \t*_`]*:(.*)",
     re.IGNORECASE,
 )
-_BOTH_ON_A_LINE = re.compile(
-    r"(.*?)[ \t,;|(*_`]*\bconfidence[ \t*_`]*:(.*)", re.IGNORECASE
-)
+_CONFIDENCE_AFTER_IT = re.compile(r"\bconfidence[ \t*_`]*:(.*)", re.IGNORECASE)
+_MARKS_BETWEEN = " \t,;|(*_`"
 _NUMBER = re.compile(
     r"([0-9]{1,9}(?:[.,][0-9]{1,9})?|\.[0-9]{1,9})[ \t]*"
     r"(?:(?P<percent>%)|(?:/|out of)[ \t]*(?P<whole>100|10|5|1)\b)?"
@@ -48,10 +47,10 @@ def vote_in(text: str) -> StatedVote | None:
 
         value = stated[2]
         if stated[1].lower() == "option":
-            both = _BOTH_ON_A_LINE.match(value[:1000])
+            both = _CONFIDENCE_AFTER_IT.search(value[:1000])
             if both is not None:
-                value = both[1]
-                confidence = _share_in(both[2])
+                value = value[: both.start()].rstrip(_MARKS_BETWEEN)
+                confidence = _share_in(both[1])
             option = value.strip(_MARKS)
         else:
             confidence = _share_in(value)
