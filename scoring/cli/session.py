@@ -120,7 +120,7 @@ def _read_sidecar(session_id: str, log_dir: Path) -> SessionScore:
 def _compare_with_evidence(sidecar: SessionScore, settings: Settings) -> SessionToShow:
     """Score a session by what the evidence gives now, and compare its sidecar with that score.
 
-    Where the evidence cannot be read, the score is that of the sidecar, and counts as current.
+    Where the evidence cannot be read, the score is that of the sidecar, and is unverified.
     """
     members = {}
     for iteration in sidecar.iterations:
@@ -134,8 +134,9 @@ def _compare_with_evidence(sidecar: SessionScore, settings: Settings) -> Session
     view = silent_view(settings, sidecar.rubric_version, selection)
     try:
         examined = list(replace(view, subjects=True).examine())
-    except DaScoreError:  # the evidence cannot be read: the sidecars are all there is
-        return SessionToShow(sidecar, members, CURRENT, None, {}, None)
+    except DaScoreError as e:  # the sidecars are all there is
+        unverified = State("unverified", f"its evidence cannot be read: {e}")
+        return SessionToShow(sidecar, members, unverified, None, {}, None)
 
     members = {each.record.iteration: each.by_evidence.score for each in examined}
     session = session_score(view.rubric, sidecar.session_id, members.values())

@@ -196,6 +196,12 @@ class TestEvidenceThatIsGone:
         )
         assert found["state"] == "unverified"
 
+        found = json.loads(
+            da_score("session", "5c0e", "--iter-log-dir", "log", "--json").out
+        )
+        assert found["state"] == "unverified"
+        assert "its evidence cannot be read" in found["state_reason"]
+
 
 def test_a_recomputed_iteration_brings_its_session_up_to_date(
     da_score: DaScore, project: Path
