@@ -29,6 +29,9 @@ _UNKNOWN_FOLDERS = ("-", "$", "~")
 """How an argument of ``cd`` begins that names a folder which is not known."""
 
 _FIND_TOP = ("git", "rev-parse", "--show-toplevel")
+_SUBSTITUTION = "$()"
+"""What stands in a word for what a command prints."""
+
 _HOME_FOLDER = re.compile(r"/(?:Users|home)/[^/]+|/root")
 _PATH_LIMIT = 1000  # characters
 _PLAIN_WORD = re.compile(r"\w[\w-]*")
@@ -103,12 +106,26 @@ def _folder_by_cd(commands: Commands, index: int) -> str | None:
             scopes.pop()
 
         if number < index and command.words[:1] in _CHANGE_FOLDER:
-            folder = _joined(scopes[-1].folder, " ".join(command.words[1:]))
-            if number > 0 and commands[number - 1].words == _FIND_TOP:
-                folder = ""
+            named = " ".join(command.words[1:])
+            if named.startswith(_SUBSTITUTION) and _finds_top(commands, number - 1):
+                below = named.removeprefix(_SUBSTITUTION).lstrip("/")
+                folder = _joined("", below) if below else ""
+            else:
+                folder = _joined(scopes[-1].folder, named)
             scopes.append(_ScopedFolder(command.depth, folder))
 
     return scopes[-1].folder
+
+
+def _finds_top(commands: Commands, index: int) -> bool:
+    """Return whether the command at an index, alone in its group, prints the top of the work tree.
+
+    The index may be -1, where there is no command.
+    """
+    if index < 0:
+        return False
+    command = commands[index]
+    return command.words == _FIND_TOP and command.outer_depth < command.depth
 
 
 def _joined(folder: str | None, other: str) -> str | None:
