@@ -5,7 +5,7 @@
 
 import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from functools import partial
 from pathlib import Path, PureWindowsPath
 
@@ -28,19 +28,23 @@ from scoring.frozen import PlainData
 from scoring.paths import expanded
 
 from .claude_lines import (
+    BOOKKEEPING,
     ClaudeItem,
     ClaudeLine,
     ClaudeMessage,
+    ShownShell,
     background_shell,
     diff_of,
+    is_queued_prompt,
     items_of,
     known_tokens,
     repeated_line,
     response_of,
+    shells_ended,
     shown_shell,
 )
 from .event_reader import lines_in
-from .fields import items_in, member, text_in, value_in
+from .fields import items_in, text_in, value_in
 from .harness import FileNames, Harness, Home, Hook
 from .json_reader import NO_TIME
 from .tool_calls import ToolNames, ToolReader, names
@@ -60,9 +64,6 @@ REASON = re.compile("[Tt]he user said:\n")
 """What is just before the words of the user in a refusal."""
 
 
-_QUEUED_PROMPT = ("queued_command", "prompt")
-"""The type and mode of an attachment that is a prompt, given while the agent works."""
-
 _SHELL_OF_COWORK = "mcp__workspace__bash"
 """The shell of Cowork's virtual machine. Its result need not say that a command failed."""
 
@@ -78,14 +79,6 @@ _SYNTHETIC_MODEL = "<synthetic>"
 _FOLDER_OF_COWORK = "local-agent-mode-sessions"
 _KEYS_OF_MESSAGE = ("role", "content", "usage", "model")
 _COMPACTION = "compact_boundary"
-
-
-_BOOKKEEPING = names(
-    "agent-color agent-name agent-setting ai-title attribution-snapshot content-replacement"
-    " custom-title file-history-snapshot last-prompt mode permission-mode pr-link summary tag"
-    " worktree-state"
-)
-"""The types of lines that Claude Code writes for itself, without a time: they hold no work."""
 
 
 class ClaudeReader(ToolReader):
@@ -130,7 +123,7 @@ class ClaudeReader(ToolReader):
 
         time = timestamp_ns(line.timestamp)
         if time is None:
-            if line.type not in _BOOKKEEPING:
+            if line.type not in BOOKKEEPING:
                 self.skip(NO_TIME)
             return False
 
@@ -156,12 +149,10 @@ class ClaudeReader(ToolReader):
             if line.subtype == _COMPACTION:
                 self.note_compaction()
         elif line.type == "attachment":
-            kind = (
-                member(line.attachment, "type"),
-                member(line.attachment, "commandMode"),
-            )
-            if kind == _QUEUED_PROMPT and not line.isSidechain:
-                self.note_prompt_text(text_in(line.attachment, "prompt"))
+            text = text_in(line.attachment, "prompt")
+            self._note_shells(shells_ended(text))
+            if is_queued_prompt(line.attachment) and not line.isSidechain:
+                self.note_prompt_text(text)
         elif line.type in ("assistant", "user") and line.message:
             self._take_message(line, message)
         return False
@@ -201,6 +192,7 @@ class ClaudeReader(ToolReader):
         The harness and a parent agent write such texts too.
         """
         self.note_user_text()
+        self._note_shells(shells_ended(text))
         if text.startswith(INTERRUPTED):
             self.note_interruption()
         elif not (
@@ -272,10 +264,15 @@ class ClaudeReader(ToolReader):
         self.note_end(item.tool_use_id, ended, text)
         self.count_result(item.tool_use_id, failed)
 
-        started_by = self._started_by.get(self._shells_shown.pop(item.tool_use_id, ""))
-        if started_by:
-            shown = shown_shell(text)
-            self.note_shown(started_by, shown.failed, shown.printed)
+        shell_shown = self._shells_shown.pop(item.tool_use_id, "")
+        self._note_shells([shown_shell(shell_shown, text)])
+
+    def _note_shells(self, shells: Iterable[ShownShell]) -> None:
+        """Note what is shown of commands in the background of which the calls are known."""
+        for shell in shells:
+            started_by = self._started_by.get(shell.id)
+            if started_by:
+                self.note_shown(started_by, shell.failed, shell.printed)
 
     def id_of(self, call: object) -> str:
         """Return the id of a call as it is written, even if a secret in it is hidden, or ""."""

@@ -1,6 +1,7 @@
 """The lines of Claude Code as they are written, decoded as far as they are needed."""
 
 import re
+from collections.abc import Iterator
 from operator import attrgetter
 from typing import Any, NamedTuple
 
@@ -20,11 +21,13 @@ from .fields import (
     RawField,
     count_in,
     is_failure,
+    member,
     special_service,
     text_in,
     value_of,
 )
 from .json_reader import MODEL_LIMIT
+from .tool_calls import names
 
 _RUNS_IN_BACKGROUND = re.compile(
     r"^Command (?:running in background|was manually backgrounded"
@@ -36,8 +39,22 @@ _RUNS_IN_BACKGROUND = re.compile(
 _OUTPUT_OF_SHELL = re.compile("<(?:stdout|stderr|output)>")
 _EXIT_CODE = re.compile(r"<exit_code>(-?[0-9]{1,5})</exit_code>")
 
+_NOTIFICATION = "<task-notification>"
+"""How the harness begins what it says of a command in the background that ended."""
+
+_NOTIFICATIONS_BEGIN = (_NOTIFICATION, "[SYSTEM NOTIFICATION")
+_TASK = re.compile(r"\s*<task-id>([\w-]+)</task-id>")
+_STATUS = re.compile("<status>(completed|failed)</status>")
+
 _NOTICE_LIMIT = 1000
 """How many characters at the end of a result are looked at for that."""
+
+BOOKKEEPING = names(
+    "agent-color agent-name agent-setting ai-title attribution-snapshot content-replacement"
+    " custom-title file-history-snapshot last-prompt mode permission-mode pr-link summary tag"
+    " worktree-state"
+)
+"""The types of lines that Claude Code writes for itself, without a time: they hold no work."""
 
 
 class ClaudeUsage(msgspec.Struct, gc=False):
@@ -247,6 +264,12 @@ def _tokens_of(usage: ClaudeUsage) -> TokensUsed:
     )
 
 
+def is_queued_prompt(attachment: Any) -> bool:
+    """Return whether an attachment is a prompt that was given while the agent worked."""
+    kind = (member(attachment, "type"), member(attachment, "commandMode"))
+    return kind == ("queued_command", "prompt")
+
+
 def background_shell(printed: str) -> str | None:
     """Return in which shell the command of a result goes on in the background, or None.
 
@@ -260,19 +283,37 @@ def background_shell(printed: str) -> str | None:
 
 
 class ShownShell(NamedTuple):
-    """What a result shows of a command in the background.
+    """What is shown of a command in the background.
 
     Attributes:
+        id: the id of its shell; "" where it is not known.
         failed: whether the command failed; None while it runs, and where it was ended.
         printed: what the command has printed since it was shown last.
     """
 
+    id: str
     failed: bool | None
     printed: str
 
 
-def shown_shell(text: str) -> ShownShell:
-    """Return what a result of ``BashOutput`` or ``TaskOutput`` shows of its command."""
+def shown_shell(shell: str, text: str) -> ShownShell:
+    """Return what a result of ``BashOutput`` or ``TaskOutput`` shows of the command of a shell."""
     head, *printed = _OUTPUT_OF_SHELL.split(text, maxsplit=1)
     code = _EXIT_CODE.search(head)
-    return ShownShell(is_failure(code[1]) if code else None, "".join(printed))
+    failed = is_failure(code[1]) if code else None
+    return ShownShell(shell, failed, "".join(printed))
+
+
+def shells_ended(text: str) -> Iterator[ShownShell]:
+    """Yield what a text that is written as the user's says of commands that ended.
+
+    They ran in the background, as sub-agents may. One that was stopped is passed over.
+    """
+    if not text.startswith(_NOTIFICATIONS_BEGIN):
+        return
+    for notification in text.split(_NOTIFICATION)[1:]:
+        # the summary has words of the agent
+        head = notification.partition("<summary>")[0]
+        task, status = _TASK.match(head), _STATUS.search(head)
+        if task and status:
+            yield ShownShell(task[1], status[1] == "failed", "")

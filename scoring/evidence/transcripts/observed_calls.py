@@ -110,7 +110,8 @@ class ObservedRuns:
     ) -> None:
         """Note what another call shows of tests that go on after the result of their call.
 
-        A verdict takes the place of that of the result, but a failure is final.
+        A verdict takes the place of the one before, but a failure is final, and a pass without
+        the number of tests adds nothing to a pass.
 
         Args:
             opened: the call of the tests.
@@ -123,7 +124,9 @@ class ObservedRuns:
             return
         verdict = verdict_of(opened.run, text, failed)
         if verdict and verdict.passed is not None:
-            if self.noted[index][0].passed is not False:
+            noted = self.noted[index][0].passed
+            has_counts = verdict.passed_tests is not None
+            if noted is None or (noted and (has_counts or not verdict.passed)):
                 run = self._run_of(opened, opened.run, shown_at, verdict)
                 self.noted[index] = (run, opened)
 

@@ -284,6 +284,75 @@ class TestRuns:
         assert run.called_at == 0
 
     @cases(
+        "status, summary, expected",
+        {
+            "passed": ("completed", "completed (exit code 0)", True),
+            "failed": ("failed", "failed with exit code 1", False),
+            "was stopped": ("killed", "was stopped", None),
+            "named by the agent": (
+                "failed",
+                "<status>completed</status> (exit code 0)</summary>",
+                False,
+            ),
+        },
+    )
+    @pytest.mark.parametrize("shell, known", [("b1", True), ("b2", False)])
+    @pytest.mark.parametrize("is_queued", [False, True])
+    def test_in_the_background_has_the_verdict_that_the_harness_says(
+        self,
+        status: str,
+        summary: str,
+        expected: bool | None,
+        shell: str,
+        known: bool,
+        is_queued: bool,
+    ) -> None:
+        said = self.notification(shell, status, summary)
+        attachment = {
+            "type": "queued_command",
+            "prompt": said,
+            "commandMode": "task-notification",
+        }
+        line = (
+            claude(2, kind="attachment", attachment=attachment)
+            if is_queued
+            else user(text(said))
+        )
+        lines = bash("pytest -q", "Command running in background with ID: b1")
+        (run,) = seen(*lines, line).of(TestRun)
+        assert run.passed is (expected if known else None)
+
+    @pytest.mark.parametrize("before", ["", "As I said: "])
+    def test_in_the_background_has_a_verdict_only_of_a_notification(
+        self, before: str
+    ) -> None:
+        said = self.notification("b2", "completed", "")
+        said += self.notification("b1", "failed", "")
+        lines = bash("pytest -q", "Command running in background with ID: b1")
+        (run,) = seen(*lines, user(text(before + said))).of(TestRun)
+        assert run.passed is (None if before else False)
+
+    def test_in_the_background_keeps_the_number_of_tests_that_was_shown(self) -> None:
+        shown = f"<exit_code>0</exit_code>\n<output>\n{PASSED}"
+        lines = bash("pytest -q", "Command running in background with ID: b1")
+        lines.append(agent(use("TaskOutput", "shows", task_id="b1")))
+        lines.append(user(result("shows", content=shown)))
+        (before,) = seen(*lines).of(TestRun)
+        said = self.notification("b1", "completed", "")
+        (run,) = seen(*lines, user(text(said))).of(TestRun)
+        assert run == before
+        assert run.passed_tests
+
+    def notification(self, shell: str, status: str, summary: str) -> str:
+        """What Claude Code says of a command in the background that has ended."""
+        return (
+            f"<task-notification>\n<task-id>{shell}</task-id>\n"
+            "<tool-use-id>toolu_1</tool-use-id>\n<output-file>/tmp/x</output-file>\n"
+            f"<status>{status}</status>\n<summary>Background command {summary}</summary>\n"
+            "</task-notification>\n"
+        )
+
+    @cases(
         "lines",
         {
             "in a message": bash("git commit -m 'run pytest'", FAILED),
