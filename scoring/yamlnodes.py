@@ -258,9 +258,10 @@ def _resolve_number(text: str) -> Resolved:
 
 
 def _integer(text: str) -> int | None:
-    """Return the whole number that a text spells in any way, or None for any other text.
+    """Return the whole number that a text spells in decimal, hex, octal or binary, else None.
 
-    With a sign it must be from INT_MIN to INT_MAX, and without a sign have at most 64 bits.
+    With a sign it must be from INT_MIN to INT_MAX, and without a sign have at most 64 bits. None
+    also for more than :data:`LONGEST_INTEGER` digits.
     """
     match = _INTEGER.fullmatch(text)
     if not match:

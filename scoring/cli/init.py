@@ -319,8 +319,8 @@ def _knows_an_agent(settings: Settings, examination: Examination) -> bool:
 def _derive_entries(settings: Settings, examination: Examination) -> Derivation:
     """Write an entry for each commit of an agent, and return what was written.
 
-    Without such a commit, but with a session, the folder of the log is made without entries. With
-    it, ``work`` shows the work of sessions that people committed.
+    Without such a commit, but with a session, the folder of the log is made without entries. That
+    folder lets ``work`` show the work of sessions that people committed.
     """
     with progress("Writing entries"):
         derivation = derive(settings.iter_log_dir, observing_sources(settings))

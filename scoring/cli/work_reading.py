@@ -103,6 +103,8 @@ def meaning_of(
 ) -> Meaning:
     """Return whether scores are known to predict what becomes of the work.
 
+    :data:`NOT_MEASURED` without scores, and where ``validate`` did not measure all of them.
+
     Args:
         settings: the settings of the command.
         version: the version of the rubric that scored.

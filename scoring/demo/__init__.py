@@ -83,7 +83,11 @@ def build_demo(target: Path | str) -> Demo:
 
 
 def _make_empty_directory(target: Path) -> None:
-    """Make a directory, or check that it is empty."""
+    """Make a directory, with those above it, or check that it is empty.
+
+    Raises:
+        InputError: the directory is not empty, or cannot be made.
+    """
     advice = "name a directory that is empty or does not exist yet"
     try:
         target.mkdir(parents=True, exist_ok=True)

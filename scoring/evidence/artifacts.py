@@ -67,9 +67,11 @@ _POST_INVOCATION = struct_of(
 
 
 def counts_in_review(repo_root: Path | str, path: str) -> dict[str, int] | None:
-    """Return the counts in a review's decision artifact, by the names of their fields.
+    """Return two counts in a review's decision artifact, by the names of their fields.
 
-    A count that is missing is 0. None when the path leads to no artifact that can be read.
+    They are how many items ``user_corrections`` lists, and ``retries_in_loop`` as it is written,
+    also below 0. A missing one is 0, and both are in an empty file. None when the path leads to no
+    file in the repository that can be read, or a value in the file does not fit.
 
     Args:
         repo_root: the repository.

@@ -237,7 +237,7 @@ def _take_label(reader: Reader, node: Node) -> _LabelInFile:
 def _take_edit(reader: Reader, node: Node) -> LabelEdit:
     """Take one edit of a history, and raise a YamlError where a field is missing or wrong."""
     fields = reader.struct(node, _EDIT)
-    if not trim(fields.get("actor", "")):
+    if not trim(fields.get("actor", "")):  # required, though nothing uses it
         raise YamlError(f"line {node.line}: the edit has no actor")
 
     note = fields.get("free_text", "")

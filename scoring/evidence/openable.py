@@ -56,7 +56,9 @@ def command_to_show(path: Path, first: int, last: int) -> str:
 
 
 def opened_here(observed: Observed, branch: str) -> Observed:
-    """Return what was observed, with its places as they open here.
+    """Return what was observed, with places on the branch of checkpoints by its name here.
+
+    Other places stay.
 
     Args:
         observed: what was observed.

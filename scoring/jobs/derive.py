@@ -286,12 +286,14 @@ def _new_entries(
     highest: int,
 ) -> Iterator[DerivedEntry]:
     """Yield the entries of commits in the order of ``names``, with numbers from ``highest`` + 1."""
-    sizes = history.sizes(name for name in names if name not in agents.known_from)
+    in_git = [name for name in names if name not in agents.known_from]
+    sizes = history.sizes(in_git)
 
     for iteration, name in enumerate(names, start=highest + 1):
-        branch = agents.branches.get(name, "")
         if name in history.walk:
             branch = history.branch_of(name)
+        else:
+            branch = agents.branches.get(name, "")
 
         made_by = agents.makers[name]
         yield DerivedEntry(

@@ -296,10 +296,12 @@ class _EntryCheck:
         return take
 
     def _unknown(self, unread: Fields) -> Take:
-        """Return the function that checks the value of an unknown key.
+        """Return the function that notes a fault for an unknown key, whatever its value.
+
+        The fault is an error, or for a key of :data:`NOT_READ` a warning.
 
         Args:
-            unread: the keys that dot-agents writes there, though nothing reads them.
+            unread: keys that dot-agents writes there and nothing reads, of which the error says so.
         """
 
         def take(reader: Reader, node: Node) -> None:

@@ -90,11 +90,11 @@ def _with_missing_fields(
 
 
 def read_iteration_score(iter_log_dir: Path | str, iteration: int) -> PersistedScore:
-    """Read a persisted score back, unchecked.
+    """Read a persisted score back, without a check of its numbers. A missing field reads as empty.
 
     Raises:
         NotFoundError: the file does not exist.
-        InputError: the file is not a score sidecar.
+        InputError: the file cannot be read, is a link to elsewhere, or is not a score sidecar.
     """
     path = iteration_score_path(iter_log_dir, iteration)
     return _score_in(_read(path), str(path))
@@ -104,7 +104,7 @@ def parse_iteration_score(data: bytes, name: str) -> PersistedScore:
     """Read and check the bytes of an iteration's sidecar, called ``name`` in errors.
 
     Raises:
-        InputError: the bytes are not a score sidecar, or a number in it cannot be right.
+        InputError: the bytes are not a score sidecar, or do not pass :func:`check_numbers`.
     """
     score = _score_in(data, name)
     check_numbers(score, name)
@@ -112,11 +112,12 @@ def parse_iteration_score(data: bytes, name: str) -> PersistedScore:
 
 
 def read_score(iter_log_dir: Path | str, iteration: int) -> PersistedScore:
-    """Read a persisted score back, and check it.
+    """Read a persisted score back, and check its numbers.
 
     Raises:
         NotFoundError: the file does not exist.
-        InputError: the file is not a score sidecar, or that of another iteration.
+        InputError: the file cannot be read, is a link to elsewhere, is not a score sidecar or that
+            of another iteration, or does not pass :func:`check_numbers`.
     """
     path = iteration_score_path(iter_log_dir, iteration)
     score = parse_iteration_score(_read(path), str(path))
@@ -173,11 +174,14 @@ def _score_in(data: bytes, name: str) -> PersistedScore:
 
 
 def read_session_score(iter_log_dir: Path | str, session_id: str) -> SessionScore:
-    """Read a session's persisted score back, unchecked.
+    """Read a session's persisted score back, without a check of its values.
+
+    A missing field reads as empty.
 
     Raises:
         NotFoundError: the file does not exist.
-        InputError: the file is not a score sidecar, or the id cannot be a file name.
+        InputError: the file cannot be read, is a link to elsewhere, or is not a score sidecar; or
+            the id cannot be a file name.
     """
     path = session_score_path(iter_log_dir, session_id)
     return SessionScore(**_parsed(_read(path), str(path), _SESSION))
@@ -188,8 +192,8 @@ def read_session(iter_log_dir: Path | str, session_id: str) -> SessionScore:
 
     Raises:
         NotFoundError: the file does not exist.
-        InputError: the file is not a score sidecar, a value in it is not from 0 to 1, or the id
-            cannot be a file name.
+        InputError: the file cannot be read, is a link to elsewhere, is not a score sidecar, or has
+            a value that is not from 0 to 1; or the id cannot be a file name.
     """
     session = read_session_score(iter_log_dir, session_id)
     path = session_score_path(iter_log_dir, session_id)
@@ -221,6 +225,8 @@ def _parsed(
 ) -> PlainData:
     """Return the values of the fields of a sidecar, where a missing field reads as empty.
 
+    Other keys are ignored.
+
     Args:
         data: the YAML.
         name: what errors call the sidecar.
@@ -228,7 +234,8 @@ def _parsed(
         most: how many values, lists and mappings the sidecar may have.
 
     Raises:
-        InputError: the data is empty, is not YAML, or does not fit the fields.
+        InputError: the data is empty, is not YAML, has more than ``most`` values, or does not fit
+            the fields.
     """
     try:
         node = parse(data, most)

@@ -185,7 +185,10 @@ def counted_before(facts: IterationFacts) -> SignalValue | None:
 
 
 def commit_source(landing: Landing, entry: EntryPlaces) -> Iterator[str]:
-    """Yield the commit that an entry names, with the line that names it, if it names one."""
+    """Yield in words the commit that an entry names, with the line that names it.
+
+    They say if git does not have the commit. Nothing where the entry names none.
+    """
     if not landing.field:
         return
 

@@ -205,7 +205,10 @@ def _last_ends(rows: WorkRows) -> dict[object, int]:
 
 
 def _last_passes(rows: WorkRows) -> dict[object, int]:
-    """Return for each session when its last commit with passing tests ended that is here."""
+    """Return for each session when its last commit with passing tests ended, in nanoseconds.
+
+    Only commits that landed, or are open and not missing in HEAD, count. ``rows`` are in order.
+    """
     passed = []
     for row in rows:
         is_here = row.unit.state in ("landed", "open") and not row.is_elsewhere

@@ -192,7 +192,7 @@ def _deliberation_texts(
 
 
 def _objectives_table(objectives: IterationObjectives) -> Table:
-    """Return what transcripts show without a vote."""
+    """Return a table of the checks that never vote: each was seen, was not, or is absent ("-")."""
     rows = []
     for name, value in objectives.as_dict().items():
         seen = "-"

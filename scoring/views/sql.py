@@ -180,7 +180,7 @@ def answered(db: Any, sql: str, tables: Iterable[str]) -> Iterator[Answer]:
         tables: the tables that are there, for the message of an error.
 
     Raises:
-        InputError: the SQL cannot be run, or has no statement.
+        InputError: the SQL has no statement, or cannot be run, also while the block reads rows.
     """
     import duckdb
 

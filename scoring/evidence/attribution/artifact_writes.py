@@ -85,8 +85,10 @@ class Writes:
         """Return whether any session may have written the artifact of a verifier.
 
         Args:
-            session_files: the transcripts of the iteration's sessions. A command that may write
-                anything below a folder of the repository counts only in these.
+            session_files: the transcripts of the iteration's sessions. Only in these a command
+                counts that may write anything below the top of a work tree, a folder of a session
+                outside of these, or a folder that holds one of them. A path that may name
+                the artifact, or a folder in its path, counts in every transcript.
             verifier: the verifier.
         """
         if verifier.place in self._maybe_linked:

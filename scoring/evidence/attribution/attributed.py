@@ -80,7 +80,7 @@ class AttributedScan(Scan):
     def start(self) -> Self:
         """Find the checkpoints and the transcripts, and begin to read in the background.
 
-        Never raises. Outside of a repository no checkpoint is found, and asking git raises later.
+        Never raises. Where git does not answer no checkpoint is found, and asking git raises later.
         A second call does nothing.
         """
         if self._pool is None:
@@ -122,7 +122,7 @@ class AttributedScan(Scan):
         """Return what the transcripts show, for each question in turn. Call it once.
 
         Args:
-            work: all that was read. The lines that are work in the repository are marked.
+            work: all that was read, after its lines that are work in the repository were marked.
             questions: what is asked about each iteration, in order of the log, and then about each
                 commit without an entry.
             became: the name of each commit that sessions show, or of what the commit became, by the

@@ -354,11 +354,12 @@ def _took_edits(
 
 
 def _number_parts(shares: Sequence[Share], ownership: OwnedLines) -> list[int]:
-    """Note the number of each part, in ``own`` and ``voting`` of the shares and for each line.
+    """Note the number of each part for each line, and in ``own`` and ``voting`` of each share.
 
     A part here is all lines that have the same owner and vote on the same iterations. The parts
-    that an iteration owns have numbers in a row. A share that shares a part of another iteration
-    gets all parts that vote on that one too.
+    that an iteration owns have numbers in a row: ``own``. ``voting`` has these first, and then the
+    others that vote on the iteration. Where :attr:`Share.shared` names an iteration, what votes on
+    that one comes before them.
 
     Returns:
         For each line the number of its part; -1 for a line without an owner that votes on nothing.

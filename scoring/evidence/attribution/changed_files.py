@@ -15,11 +15,11 @@ class _Change(NamedTuple):
     """A change of a file by the commit of an iteration.
 
     Attributes:
-        time: the end of the second of the commit's author time, in ns since 1970.
+        second_ends: the end of the second of the commit's author time, in ns since 1970.
         iteration: the index of the iteration.
     """
 
-    time: int
+    second_ends: int
     iteration: int
 
 
@@ -80,7 +80,7 @@ class ChangedFiles:
             tree: the tree that has the edit.
         """
         for change in self._changes[name]:
-            if change.time >= edited:
+            if change.second_ends >= edited:
                 break
             other = self._questions[change.iteration]
             committed = other.committed or 0
@@ -121,7 +121,7 @@ class ChangedFiles:
             for edit in part.inside(edits):
                 for change in self._between(name, tree.times[edit], index):
                     if change.iteration != index:
-                        start = max(start, bisect_right(tree.times, change.time))
+                        start = max(start, bisect_right(tree.times, change.second_ends))
                         break
         return part.since(start)
 

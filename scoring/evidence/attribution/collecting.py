@@ -204,10 +204,10 @@ def _call_of(run: Sighting) -> tuple[str, int, str]:
 
 
 def _first_after_commit(file: File, ended: int, called: int) -> int:
-    """Return the index of the line at which a run begins that follows a commit in its command line.
+    """Return the index of the line at which a run of tests begins, where its command line commits.
 
-    Where the commit ends a part, that is the first line after the result; else the line with the
-    call. -1 where no later line follows.
+    Where the commit ends a part, that is the first line with a later time than the result; else the
+    line with the call. -1 where no line has a later time.
 
     Args:
         file: the transcript.
@@ -251,8 +251,7 @@ def sightings_of(
     """
     collector = _Collector(iteration_of)
     for file in files:
-        if file.events.lists:
-            collector.add(file)
+        collector.add(file)
     return collector.finish()
 
 

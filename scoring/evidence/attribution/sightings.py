@@ -221,12 +221,13 @@ class Sightings:
         Args:
             runs: the runs up to the end, by when they began.
             end: when the iteration ended.
-            folder: the folder of the commit. Runs in work trees without it do not count where
-                there are others, and no pass in one does.
+            folder: the absolute folder of the commit; "": not known, and all runs count. With it
+                the runs count that were in the added work tree that holds it; without any, the
+                runs outside of added work trees; without these, all runs, but no pass does.
         """
-        own = ""
+        own = ""  # outside of added work trees
         for run in runs:
-            if f"{folder}/".startswith(f"{run.work_tree or '.'}/"):
+            if run.work_tree and f"{folder}/".startswith(f"{run.work_tree}/"):
                 own = run.work_tree
         of_work = [run for run in runs if not folder or run.work_tree == own]
 

@@ -45,7 +45,7 @@ def sole_editors(parts: Iterable[SessionPart]) -> list[SessionPart]:
 
 
 def _shown(tree: Tree) -> _Shown:
-    """Return what the lines of a tree show."""
+    """Return where the lines of a tree show that an agent did something."""
     position_of = {line: position for position, line in enumerate(tree.lines)}
     shown = _Shown([], [])
     for session in tree.sessions:

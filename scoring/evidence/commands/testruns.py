@@ -223,9 +223,9 @@ def _exit_proof(commands: Commands, index: int) -> ExitProof:
 
 
 def _commands_required_by(commands: Commands, index: int) -> Commands:
-    """Return the commands before one that its ``&&`` and ``|`` join to it, in order.
+    """Return the commands before one, in order, as far back as ``&&`` and ``|`` join them to it.
 
-    Each that ``&&`` follows must have succeeded for the one at the index to be reached.
+    One that ``&&`` follows must have succeeded for the one at the index to be reached.
     """
     first = index
     while first > 0 and commands[first].connector in ("&&", "|"):

@@ -109,8 +109,8 @@ class CommitHistory(TrunkHistory):
     def branches_off_trunk(self) -> dict[str, str]:
         """By the SHA of a commit off the trunk, the name of the first branch that has it.
 
-        Local branches come first. A proposed commit that no branch has is on ``HEAD``. Without a
-        trunk only the tips of local branches are there.
+        Local branches come first. Branches of recording tools are left out. A proposed commit that
+        no branch has is on ``HEAD``. Without a trunk only the tips of local branches are there.
         """
         if not self.trunk.commit:
             return self.tips()

@@ -262,7 +262,7 @@ class _Walk(NamedTuple):
     # A commit with one parent
 
     def _step(self, before: _Side, commit: str) -> State:
-        """Turn the state before a commit into the state after it, and note which lines went."""
+        """Turn the state before a commit, in place, into that after it; note which lines went."""
         state, patch, _ = before
         old = {file.old_path: state.get(file.old_path, []) for file in patch}
         for file in patch:
@@ -286,7 +286,7 @@ class _Walk(NamedTuple):
                 gone.update(old_lines)
             for hunk in file.hunks:
                 gone.update(old_lines[hunk.start : hunk.start + hunk.removed_count])
-        if gone:
+        if gone:  # a line that a file of the patch has afterwards only moved
             for file in patch:
                 gone.difference_update(state.get(file.path, ()))
         self.lines.take(gone, commit)

@@ -130,10 +130,12 @@ class HeldWork:
     def with_releases(self, landings: Sequence[Landing]) -> list[Landing]:
         """Return the same landings, in their order, decided again where work is not on the trunk.
 
-        The work landed in a release that has its commit and does not take it back. Where a holder
-        has the commit otherwise, or holders together have half of its lines, it is unknown whether
-        the work landed. Where several landings of one commit are decided again, all of them become
-        the last, with its :attr:`Landing.field`.
+        Landings without a commit, or with :attr:`Landing.part_of`, stay as they are. The work
+        landed in a release that has its commit and does not take it back. It is unknown whether it
+        landed where the release takes it back, where a holder that is not a release has its commit,
+        or where it did not land and holders together have half of its lines. Where several landings
+        of one commit are decided again, all of them become the last, with its
+        :attr:`Landing.field`.
         """
         decided = {}
         for landing in landings:

@@ -222,7 +222,10 @@ class EventReader(JsonReader, Observations):
         self.noted[Response].append(response)
 
     def note_totals(self, since: int, tokens: Tokens) -> None:
-        """Note the tokens of several responses together, of those that do not state their own.
+        """Note the tokens of several responses together.
+
+        They count for those responses that do not state their own input: for those of the model of
+        the event begun last, or for all where that model has none.
 
         Args:
             since: the number of the first event that they cover. The last one is the one that was

@@ -66,7 +66,7 @@ class KimiReader(ToolReader):
             cwd=text_in(line, "cwd") or self.where.cwd,
             model=text_in(line, "model") if kind == "llm.request" else self.where.model,
         )
-        # An id that is unique would do, but not every kind of line has one.
+        # the whole line is its identity: not every kind of line has an id
         if self.begin_event(milliseconds(line, "time"), json.dumps(line)):
             self._take(kind, line)
 

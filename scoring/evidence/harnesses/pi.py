@@ -119,9 +119,10 @@ class PiReader(ToolReader):
             self.skip_unknown(role)
 
     def _take_response(self, line: PlainData, message: PlainData) -> None:
-        """Take a response of the model.
+        """Take a response of the model, with its text, its calls and what stopped it.
 
-        A response that was stopped before it began is not counted.
+        One that was stopped before it began does not count as a response, but the interruption
+        counts.
         """
         content = items_in(message, "content")
         stopped = message.get("stopReason") == _STOPPED

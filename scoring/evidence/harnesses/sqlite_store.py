@@ -218,7 +218,10 @@ def _read_schema(database: sqlite3.Connection) -> None:
 def _counted_rows(
     most_bytes: int,
 ) -> Callable[[sqlite3.Cursor, tuple[object, ...]], sqlite3.Row]:
-    """Return what makes the rows of a database, and refuses more than so many bytes of them."""
+    """Return a row factory for SQLite, which limits the memory of all rows together.
+
+    It raises an OSError, with EFBIG, when the rows take more than so many bytes.
+    """
     left = most_bytes
 
     def row_of(cursor: sqlite3.Cursor, values: tuple[object, ...]) -> sqlite3.Row:

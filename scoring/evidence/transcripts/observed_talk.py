@@ -115,7 +115,10 @@ class ObservedTalk:
         self._idle_prompts = 0
 
     def _note_decline(self, response: int, reason: str, *, of_question: bool) -> None:
-        """Note that the user refused a call, or declined a question, which is not a correction.
+        """Note that the user refused a call.
+
+        To decline a question is not a correction: it only keeps the interruption that follows from
+        counting as one.
 
         Args:
             response: the key of the response that asked for the call; 0: not known.

@@ -276,7 +276,10 @@ class Observations(ObservedTalk):
         return opened is not None and bool(opened.commits)
 
     def note_refusal(self, call: object, reason: str = "") -> None:
-        """Note that the user refused a call, or declined a question, which is not a correction.
+        """Note that the user refused a call.
+
+        To decline a question is not a correction: it only keeps the interruption that follows from
+        counting as one.
 
         Args:
             call: the id of the call, which then does not count.

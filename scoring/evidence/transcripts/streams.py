@@ -196,7 +196,7 @@ class File:
     def removed_at(self) -> dict[WrittenFile, int]:
         """Return the index of the last line that removes a file, for each file removed alone.
 
-        Where a command removes several, it may move one of them.
+        Where a line removes several, one may have been moved: a move removes both of its paths.
         """
         removals = lists_by_key(
             (index, self.written_file(event))

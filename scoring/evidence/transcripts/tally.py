@@ -284,9 +284,9 @@ class Tally:
         self._results.clear()
 
     def _count_response(self, copies: Sequence[_NotedResponse]) -> None:
-        """Count a response once, at its lowest place, with the tokens of the copy that knows most.
+        """Count a response once, at its lowest place and earliest time, and the rest as repeats.
 
-        Most responses have one copy.
+        The tokens are those of the copy that knows most. Most responses have one copy.
         """
         best = copies[0]
         place = best.place
