@@ -18,7 +18,7 @@
     ├── NotFoundError            an iteration or session that does not exist
     ├── SettingsError            a setting that cannot be used
     │   └── OptionError          an option that cannot be used as it was given: wrong usage
-    └── WriteError               a sidecar that could not be written; ``written`` lists the others
+    └── WriteError               what could not be written; ``written`` lists sidecars that were
 
 Anything else that escapes is a bug and must look like one.
 """
@@ -148,10 +148,11 @@ class OptionError(SettingsError):
 
 
 class WriteError(DaScoreError, OSError):
-    """A sidecar that could not be written.
+    """A file, a folder or an output that could not be written.
 
     Attributes:
-        written: the paths of the sidecars that hold what was to be written, whole and in order.
+        written: where sidecars were written together, the paths of those that hold what they were
+            to hold, in order; else empty.
     """
 
     def __init__(self, message: str, written: tuple[Path, ...] = ()) -> None:

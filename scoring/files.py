@@ -114,7 +114,7 @@ def list_names(directory: Path | str) -> list[str]:
 
 
 def reason(error: Exception) -> str:
-    """Return why a file could not be read, in a few words."""
+    """Return why a file could not be read or written, in a few words."""
     if not isinstance(error, OSError) or not error.strerror:
         return str(error)
     if error.errno == errno.ENXIO:
@@ -123,7 +123,7 @@ def reason(error: Exception) -> str:
 
 
 def size_in_words(limit: int) -> str:
-    """Return a size in bytes as text, in whole MiB or KiB."""
+    """Return a size in bytes as text, in whole MiB or KiB, rounded down."""
     if limit >= 1 << 20:
         return f"{limit >> 20} MiB"
     return f"{limit >> 10} KiB"

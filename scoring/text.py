@@ -133,7 +133,10 @@ def quote(text: str) -> str:
 
 
 def printable(value: object) -> str:
-    """Return a value with control characters as escapes, so that no log can write to a terminal."""
+    """Return a value as text with control characters as escapes, also line ends and tabs.
+
+    So no log can write to a terminal.
+    """
     return _CONTROL.sub(_escape, str(value))
 
 
@@ -151,7 +154,7 @@ def visible(text: str) -> str:
 
 
 def show_hidden(text: str, before: str = "") -> str:
-    """Return text with invisible formatting as escapes, and other control characters as they are.
+    """Return text with invisible formatting as escapes, and control characters as they are.
 
     Args:
         text: the text.
@@ -163,7 +166,7 @@ def show_hidden(text: str, before: str = "") -> str:
 
 
 def csv_field(text: str) -> str:
-    """Return a text as a field of CSV that no spreadsheet takes for a formula.
+    """Return the text of a field of CSV, not yet quoted, that no spreadsheet takes for a formula.
 
     A text that looks like a formula gets an apostrophe before it. Invisible formatting becomes
     escapes. Control characters are dropped, except tabs and line ends.
@@ -214,14 +217,17 @@ def short(text: str) -> str:
 
 
 def cut(text: str, width: int) -> str:
-    """Return at most ``width`` characters of a text, with ``...`` at the end if some are cut."""
+    """Return at most ``width`` characters, 3 or more, with ``...`` at the end if some are cut."""
     if len(text) <= width:
         return text
     return text[: width - 3] + "..."
 
 
 def without_middle(text: str, width: int) -> str:
-    """Return at most ``width`` characters of a text: of a longer one its beginning and its end."""
+    """Return at most ``width`` characters of a text: of a longer one its beginning and its end.
+
+    ``width`` is at least 7.
+    """
     if len(text) <= width:
         return text
     mark = " ... "

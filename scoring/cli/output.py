@@ -210,7 +210,10 @@ def reply(
     page: "Iterable[Block] | str",
     indent: int = 1,
 ) -> None:
-    """Print the answer of a command: a value as JSON, or a page or text for people."""
+    """Print the answer of a command: a value as JSON, or a page or text for people.
+
+    ``indent`` is that of :func:`write_json`.
+    """
     if settings.json:
         write_json(value, indent)
     elif isinstance(page, str):

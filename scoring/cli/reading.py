@@ -115,7 +115,7 @@ def rubric_of(settings: Settings) -> Rubric:
     """Return the rubric that the settings name.
 
     Raises:
-        RubricError: the settings name no rubric.
+        RubricError: the rubric is not known, or its file cannot be read or is not valid.
     """
     return find_rubric(settings.rubric)
 
@@ -135,7 +135,7 @@ def sources(
         hinted: transcript folders that a harness names, read in addition to the others.
 
     Raises:
-        RubricError: the settings name no rubric.
+        RubricError: the rubric is not known, or its file cannot be read or is not valid.
     """
     if rules is None:
         rules = rules_of(rubric_of(settings))
@@ -256,6 +256,9 @@ def log_view(
         lenient: whether to warn of broken entries and go on, whatever the rubric asks.
         shows_sidecars: whether the command shows scores of sidecars, so that it warns of those
             of another rubric.
+
+    Raises:
+        RubricError: as of :func:`rubric_of`.
     """
     return _view(
         settings,

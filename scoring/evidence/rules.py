@@ -230,7 +230,7 @@ class Sources(Frozen):
     ) -> "Records":
         """Return the entries of a log as these rules load them.
 
-        Where only trusted evidence counts, they name no sessions, and say nothing but a commit.
+        Where only trusted evidence counts, no field but the commit leads to a commit or a session.
 
         Args:
             rubrics: decide whether a broken entry stops the load.

@@ -16,7 +16,8 @@ class Selection(Frozen):
     """A choice of entries. A field that is None leaves nothing out.
 
     Attributes:
-        last: how many entries are chosen at most: the last of those that the other fields choose.
+        last: how many entries are chosen at most, 1 or more: the last of those that the other
+            fields choose.
         since: the first day, which is chosen too. An entry without a date is chosen.
         task: the id of a task, or a pattern such as ``auth-*``.
         only: the numbers of the iterations that are chosen.

@@ -241,7 +241,8 @@ def tables_of(repository: Path, name: str = "") -> list[SettingsTable]:
     Args:
         repository: the repository.
         name: the name of a table inside of them that belongs to one command: then only such tables
-            are returned, from the files that have one. "" for the tables themselves.
+            are returned, from the files that have one. "" for the two tables themselves, each {}
+            where its file does not have it.
 
     Raises:
         SettingsError: a file cannot be read, or is not TOML.

@@ -124,7 +124,10 @@ class PersistedScore(Breakdown, Frozen):
         return {**self._content(_printed_row, {}), **self._certainty()}
 
     def summary(self) -> PlainData:
-        """Return what a command prints of the score in JSON where it prints no rows."""
+        """Return what a command prints of the score in JSON where it prints no rows.
+
+        The number of the iteration is left out.
+        """
         return {**self._head(), **self._certainty()}
 
     def _content(

@@ -62,7 +62,7 @@ def number(value: float | None, present: bool = True) -> str:
 
 
 def band_text(band: str) -> str:
-    """Return what people read for a band."""
+    """Return what people read for a band: an unknown one as it is."""
     return BAND_LABELS.get(band, band)
 
 
@@ -288,7 +288,10 @@ def coverage_cell(coverage: Coverage) -> Cell:
 
 
 def subject_cell(subject: str) -> Cell:
-    """Return the subject of a commit as a cell, with its first words as the brief text."""
+    """Return the subject of a commit as a cell, cut, with its first words as the brief text.
+
+    An empty one is shown as ``-``.
+    """
     text = cut(as_utf8(subject), _SUBJECT_WIDTH) or "-"
     first_words = text[: _BRIEF_SUBJECT_WIDTH + 1].rpartition(" ")[0]
 
@@ -299,5 +302,5 @@ def subject_cell(subject: str) -> Cell:
 
 
 def named_cells(iteration: int, task: str, subject: str, sha: str | None) -> Cells:
-    """Return the cells of :data:`NAMED`."""
+    """Return the cells of :data:`NAMED`. The SHA is cut; without one, the cell is ``-``."""
     return iteration, task, subject_cell(subject), short(sha or "") or "-"

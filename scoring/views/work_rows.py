@@ -42,8 +42,8 @@ class WorkRow(NamedTuple):
         unit: the unit.
         cost: what the unit cost, in US dollars; None if that is not known.
         values: the values of the row's columns, by name.
-        is_elsewhere: whether it is an open commit that HEAD has not, where that was asked.
-        is_undone: whether it is proposed and HEAD changes nothing in the end, where that was
+        is_elsewhere: whether it is an open commit that HEAD has not; False where not asked.
+        is_undone: whether it is proposed and HEAD changes nothing in the end; False where not
             asked.
     """
 
@@ -73,7 +73,7 @@ def work_of(
     Args:
         view: the log, and which of its iterations are selected.
         preloaded: what was read of the whole log before; None for nothing.
-        on_ledger: takes all of the work, also what is not selected.
+        on_ledger: takes all of the work, also what is not selected. Not called where git fails.
 
     Raises:
         LogError: the log cannot be read.
@@ -320,5 +320,5 @@ def total_cost(rows: WorkRows) -> float | None:
 
 
 def without_cost(rows: WorkRows) -> int:
-    """Return how many units have no known cost. Talk is not a unit that could land."""
+    """Return how many units have no known cost. Talk is left out."""
     return sum(row.cost is None and row.unit.kind != "talk" for row in rows)

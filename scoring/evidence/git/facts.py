@@ -199,7 +199,7 @@ class Undone(Frozen):
     partly_reverted: PartlyReverted | None = None
 
     def by(self, state: LandedState) -> str | None:
-        """Return the commit that undid the work, or None where that is not the work's state."""
+        """Return the commit that undid the work, or None where the work is not in this state."""
         if self.taken_back and self.state == state:
             return self.taken_back.by
         return None

@@ -84,7 +84,8 @@ class GitRepository(ObjectReader):
     """A git work tree and its repository.
 
     Every question may raise a GitError: git cannot start, does not answer in time, or fails where
-    the text says nothing else.
+    the text says nothing else. Branches, tags and heads of requests are asked for once, everything
+    else each time.
     """
 
     def __init__(self, directory: Path | str) -> None:
@@ -217,7 +218,7 @@ class GitRepository(ObjectReader):
         return [line.split(" ") for line in answer.split("\n") if line]
 
     def urls_of_remotes(self) -> list[str]:
-        """Return the URLs of the remotes, as they are configured."""
+        """Return the URLs of the remotes, also those for pushing, as they are configured."""
         return [url for _, url in self._remotes]
 
     @property
@@ -270,8 +271,9 @@ class GitRepository(ObjectReader):
         return resolved
 
     def resolve_digits(self, digits: Iterable[str]) -> dict[str, str]:
-        """Return the SHAs of commits by their first digits. Digits of several commits are left out.
+        """Return the SHAs of commits by their first digits.
 
+        Digits with which no commit begins, or several commits do, are left out.
         Tags and branches with the digits as their name do not matter.
         """
         # Git reads what git-describe prints, NAME-COUNT-gDIGITS, as digits. No name begins so.
@@ -285,7 +287,8 @@ class GitRepository(ObjectReader):
 
         A branch of a remote with the name counts, then a local one, then what :meth:`resolve`
         says, so that a tag of that name does not hide the branch. A whole SHA is that commit, and
-        a full name such as ``refs/heads/main`` is that reference.
+        a full name such as ``refs/heads/main`` is that reference. ``searches`` and errors are those
+        of :meth:`resolve`.
         """
         names = [name]
         if not _WHOLE_SHA.fullmatch(name) and not name.startswith("refs/"):
