@@ -19,8 +19,8 @@ from scoring.grouping import lists_by_key
 
 from .unit import OpenUnit
 
-_Command: TypeAlias = tuple[SessionKey, str, str, str]
-"""The session and the sub-agent that ran a command, its folder, and its first words."""
+_Command: TypeAlias = tuple[SessionKey, str, str]
+"""The session that ran a command, its folder, and its first words."""
 
 
 class _Run(NamedTuple):
@@ -61,11 +61,11 @@ class _Run(NamedTuple):
 def note_later_passes(units: Sequence[OpenUnit], files: Sequence[File]) -> None:
     """Fill in ``passed_later`` of work of which the last test run failed.
 
-    The last run of the same command in the same folder by the same agent of the same session
-    counts. It must have no fewer tests: a part of them cannot stand for all. Where either number is
-    unknown, the command must not be cut off. Between the two no code may be edited that was not
-    committed, and between the commit and the last run no code removed, and no other code checked
-    out: then it is not the work that passed.
+    The last run of the same command in the same folder by any agent of the same session counts. It
+    must have no fewer tests: a part of them cannot stand for all. Where either number is unknown,
+    the command must not be cut off. Between the two no code may be edited that was not committed,
+    and between the commit and the last run no code removed, and no other code checked out: then it
+    is not the work that passed.
 
     Args:
         units: the units, with their observations.
@@ -95,7 +95,7 @@ def note_later_passes(units: Sequence[OpenUnit], files: Sequence[File]) -> None:
 
             began = file.times[file.index_of_call(index, event)]
             run = _Run(began, file.times[index], event)
-            key = (file.key, file.agent(event.span), file.text(event.folder), command)
+            key = (file.key, file.text(event.folder), command)
             runs[key].append(run)
             for unit in unit_of_run.get((file.transcript.path, event.line + 1), ()):
                 failed_runs.append((unit, key, run))
@@ -107,7 +107,7 @@ def note_later_passes(units: Sequence[OpenUnit], files: Sequence[File]) -> None:
     edits = _uncommitted_edits(units, committed, files)
     switches = _switches(files)
     for unit, key, run in failed_runs:
-        session, _, _, command = key
+        session, _, command = key
         # of runs in one second the last one
         last = max(reversed(runs[key]), key=lambda run: run.began)
         since = max(run.began, committed.get(unit, 0))
@@ -158,17 +158,19 @@ def _uncommitted_edits(
     return edits
 
 
-def _switches(files: Iterable[File]) -> dict[SessionKey, list[int]]:
+def _switches(files: Sequence[File]) -> dict[SessionKey, list[int]]:
     """Return by session when other code was checked out, or code of the session removed."""
+    code: dict[SessionKey, set[str]] = defaultdict(set)
+    for file in files:
+        edited = {file.text(edit.path) for _, edit in file.located(Edit)}
+        code[file.key].update(path for path in edited if is_code(path))
+
     switches: dict[SessionKey, list[int]] = defaultdict(list)
     for file in files:
         times = switches[file.key]
         times += [file.times[index] for index, _ in file.located(CodeSwitched)]
-
-        edited = {file.text(edit.path) for _, edit in file.located(Edit)}
-        code = [path for path in edited if is_code(path)]
         for index, removed in file.located(FileRemoved):
             path = file.text(removed.path)
-            if holds_one_of(path, code):
+            if holds_one_of(path, code[file.key]):
                 times.append(file.times[index])
     return switches

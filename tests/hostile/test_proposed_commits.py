@@ -336,6 +336,37 @@ def test_tests_that_pass_later_on_other_code_excuse_no_failure(
     assert check("--no-failing-tests").status == status
 
 
+@pytest.mark.parametrize(
+    ("command", "status"),
+    [
+        ("ls", 0),
+        ("rm notes.txt", 0),
+        ("rm -rf src", 3),
+        ("git checkout main", 3),
+        ("cd ../other", 3),
+    ],
+)
+def test_tests_that_pass_later_in_a_sub_agent_are_those_of_its_session(
+    change: Repo, check: Check, command: str, status: int
+) -> None:
+    change.commit(FILES, SUBJECT)
+    tests = f"{command} && pytest -q" if command.startswith("cd") else "pytest -q"
+    after = [(command, ""), (tests, "3 passed in 0.1s")]
+    keep_session(change, "1 failed in 0.1s", after=after)
+
+    folder = change.path / "../home/projects/x"
+    lines = (folder / "s.jsonl").read_text().splitlines()
+    by_agent = 2 * len(after)  # each call has a result
+    put(change, {"../home/projects/x/s.jsonl": "\n".join(lines[:-by_agent])})
+    of_agent = [
+        json.dumps({**json.loads(line), "isSidechain": True, "agentId": "a1"})
+        for line in lines[-by_agent:]
+    ]
+    place = "../home/projects/x/s/subagents/agent-a1.jsonl"
+    put(change, {place: "\n".join(of_agent)})
+    assert check("--no-failing-tests").status == status
+
+
 TESTS = ("pytest -q", "3 passed in 0.1s")
 NO_LINES = {"src/a.py": [("x", "y")]}
 
