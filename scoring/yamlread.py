@@ -398,7 +398,9 @@ def _refuse_duplicates(pairs: Collection[tuple[Node, Node]]) -> None:
 def read_fields(
     path: Path | None, fields: Mapping[str, Take], within: Path | str | None = None
 ) -> PlainData | None:
-    """Return the values of fields in a YAML file, or None if the file cannot be read.
+    """Return the values of fields in a YAML file by name, without those that it does not give.
+
+    {} where the file is empty; None where it cannot be read, or a value does not fit its field.
 
     Args:
         path: the file; None for no file.
@@ -416,7 +418,7 @@ def read_fields(
 def fields_in(
     data: bytes, fields: Mapping[str, Take], most: int = MOST_EVENTS
 ) -> PlainData:
-    """Return the values of fields in YAML by name, {} where the YAML is empty.
+    """Return the values of fields in YAML by name, without those that it does not give.
 
     Args:
         data: the YAML.

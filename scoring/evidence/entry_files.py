@@ -114,7 +114,7 @@ def deliberation_names(iteration: int) -> list[str]:
 
 
 def deliberation_file(log_dir: Path | str, iteration: int) -> Path | None:
-    """Return the path of the DR transcript of an iteration, or None without one."""
+    """Return the path of the DR transcript of an iteration, of two the JSON, or None without."""
     for name in deliberation_names(iteration):
         path = os.path.join(log_dir, name)
         if os.path.exists(path):

@@ -168,7 +168,7 @@ def missing_log_message(directory: Path, problem: str) -> str:
 
 
 def names_in_log(directory: Path) -> list[str]:
-    """Return the names of the files in a log, in byte order.
+    """Return all names in the directory of a log, in byte order.
 
     Raises:
         LogError: the directory cannot be listed; the text says what to do.
@@ -180,7 +180,7 @@ def names_in_log(directory: Path) -> list[str]:
 
 
 def commands_that_make_a_log(directory: Path) -> str:
-    """Return the commands that make a log, in words: ``init``, or those after it with settings."""
+    """Return in words the command that makes a log: ``init``, or with settings what follows it."""
     absolute = Path(os.path.abspath(directory))
     for folder in (absolute, *absolute.parents):
         if os.path.isfile(folder / SETTINGS_FILE):

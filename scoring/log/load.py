@@ -231,7 +231,11 @@ def _say_unread(path: Path, lines: Iterable[int], unread: Warn) -> None:
 
 
 def largest_entry(directory: Path | str) -> str:
-    """Return the name of the largest file of entries in a log, or "" without one."""
+    """Return the name of the largest file of entries in a log, or "" without one.
+
+    Raises:
+        OSError: the directory cannot be listed.
+    """
     with os.scandir(directory) as files:
         sizes = {
             file.name: file.stat(follow_symlinks=False).st_size

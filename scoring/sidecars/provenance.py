@@ -212,7 +212,10 @@ def _lost_counts(old: Provenance, new: Provenance) -> Iterator[Loss]:
 
 
 def changed_between(old: Provenance, new: Provenance) -> list[str]:
-    """Return in words all that differs between two provenances, also what was lost."""
+    """Return in words what differs between two provenances, also what was lost.
+
+    The tip of the trunk does not count, nor how many files, sessions and repetitions there are.
+    """
     changes = []
     if (old.start, old.end) != (new.start, new.end):
         changes.append("its window moved")

@@ -77,7 +77,7 @@ def present_signal(
 
 
 def claim_signal(sub_score: float, detail: str, fact: str = "") -> SignalValue:
-    """Build a present value that an agent claims, with the sub-score clamped to 0 to 1."""
+    """Build a value that an agent claims, as :func:`present_signal` does."""
     return present_signal(sub_score, detail, "claimed", fact=fact)
 
 
@@ -122,7 +122,7 @@ class IterationObjectives(Frozen):
     reverted_own_work: SignalValue | None = None
 
     def as_dict(self) -> dict[str, PlainData]:
-        """Return plain data."""
+        """Return plain data, without the checks that are None."""
         checks = fields_of(self, *self.__struct_fields__)
         return {
             name: check.as_dict() for name, check in checks.items() if check is not None

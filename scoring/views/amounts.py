@@ -95,7 +95,10 @@ def cost_text(cost: float | None, *, is_partial: bool = False) -> str:
 
 
 def per_landed_text(summary: PlainData) -> str:
-    """Return the mean cost of landed units, and how many have a known cost where not all have."""
+    """Return the mean cost of landed units, and how many have a known cost where not all have.
+
+    ``summary`` is that of ``work_summary``.
+    """
     text = cost_text(summary["cost_per_landed"])
     if 0 < summary["landed_priced"] < summary["landed"]:
         return f"{text} of {summary['landed_priced']}"

@@ -216,7 +216,7 @@ def _to_the_second(ns: int | None) -> str | None:
 def spending_of_unit(unit: Unit) -> Spending:
     """Return the tokens of a unit as its transcripts state them, none without a transcript.
 
-    Its time is left out.
+    ``seconds`` is left out.
     """
     return Spending(
         source="transcripts",

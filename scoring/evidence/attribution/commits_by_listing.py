@@ -156,7 +156,7 @@ def _edited_for(checkpoint: Checkpoint, files: Sequence[File]) -> _Edited | None
 
 
 def _agents_begun(file: File) -> Collection[int]:
-    """Return the number of the first line of each sub-agent whose transcript is in a file."""
+    """Return the number of the first line of each sub-agent with a transcript in a file."""
     first_of: dict[str, int] = {}
     for span, numbers in file.events.spans_with_lines():
         if span.agent and span.agent_id and numbers:

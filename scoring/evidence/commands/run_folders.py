@@ -30,7 +30,7 @@ _UNKNOWN_FOLDERS = ("-", "$", "~")
 
 _FIND_TOP = ("git", "rev-parse", "--show-toplevel")
 _SUBSTITUTION = "$()"
-"""What stands in a word for what a command prints."""
+"""The text in a word in place of what a command prints."""
 
 _HOME_FOLDER = re.compile(r"/(?:Users|home)/[^/]+|/root")
 _PATH_LIMIT = 1000  # characters

@@ -150,7 +150,7 @@ def agents_of(message: str, people: Iterable[Identity] = ()) -> CommitAgents:
 
 
 def model_in(text: str) -> str:
-    """Return the model that a text names, spelled as an id, or "" where it names none."""
+    """Return the first model that a text names, spelled as an id, or "" where it names none."""
     match = _MODEL.search(text.lower())
     if not match:
         return ""

@@ -229,10 +229,11 @@ class AttributedHistory(CommitHistory):
         return {sha: self._landing_before_undoing[sha] for sha in asked}
 
     def undone_twins(self, shas: Iterable[str]) -> dict[str, Landing]:
-        """Return the landings of undone trunk commits with the work of proposed ones, by SHA.
+        """Return the landings of undone trunk commits with the work of proposed ones.
 
-        The same work is proposed again, and the trunk has undone it before. Where more than
-        ``_MOST_TWINS`` are proposed, none is compared: the time grows with their square.
+        They are by the SHAs of the trunk commits. The same work is proposed again, and the trunk
+        has undone it before. Where more than ``_MOST_TWINS`` are proposed, none is compared: the
+        time grows with their square.
         """
         proposed = sorted(self.proposed.intersection(shas))
         if len(proposed) > _MOST_TWINS:

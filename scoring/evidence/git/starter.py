@@ -384,7 +384,7 @@ def time_limit() -> float:
 
 
 def as_lines(questions: Iterable[str]) -> bytes:
-    """Return questions as git reads them on standard input, one on each line."""
+    """Return questions, each without a line end, as git reads them on standard input."""
     return "".join(f"{question}\n" for question in questions).encode(
         "utf-8", "surrogateescape"
     )

@@ -263,6 +263,8 @@ def proposed_commits(repository: GitRepository, without: str | None) -> Proposed
 def changes_nothing(repository: GitRepository, base: str) -> bool:
     """Return whether HEAD has the same files as the one commit in which it left another commit.
 
+    False where there are several such commits, or there is not any.
+
     Raises:
         GitError: git cannot read HEAD or that commit.
     """

@@ -177,7 +177,9 @@ class ToolReader(EventReader):
         self.note_edit(call, (path,), self.folder, changes, replaces_text=True)
 
     def note_diff(self, call: object, diff: str) -> None:
-        """Note what the result of a call says that it changed in its file. Called before that.
+        """Note what the result of a call says that it changed in its file.
+
+        Call this before the result is noted.
 
         Args:
             call: the id of the call.
@@ -213,10 +215,10 @@ def script_of(asked: object) -> str:
 def shell_answer(text: str, script: str) -> tuple[str, bool | None]:
     """Return what ``run_shell_command`` printed, and whether it failed.
 
-    An answer may begin with the script that was run, which is not what that printed.
+    An answer may begin with the script that was run, which is left out.
 
-    None in place of that where the answer does not say how the command ended: it was moved to the
-    background, stopped, or ended by a signal, or other words replace what it printed. A command
+    The second value is None where the answer does not say how the command ended: it was moved to
+    the background, stopped, or ended by a signal, or other words replace what it printed. A command
     that succeeded need not state an exit code.
     """
     if text.startswith("Command moved to background"):

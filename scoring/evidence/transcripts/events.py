@@ -120,10 +120,10 @@ class Response(Event):
 
 
 class StatedTotals(Event):
-    """The tokens of several responses together, of those that do not state their own.
+    """The tokens of several responses together, of those that do not state their own input.
 
-    They are the responses of the model of the span, from the line ``since`` to this line. Both
-    lines count.
+    They are the responses of the model of the span, or all where that model has none, from the line
+    ``since`` to this line. Both lines count.
 
     Attributes:
         since: the number of the first line that the totals cover.

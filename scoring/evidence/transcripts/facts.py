@@ -23,7 +23,7 @@ class ReadingOptions(TypedDict, total=False):
         warn: takes a message for what is skipped.
         cache_dir: the directory of the store that keeps what was read; None keeps nothing.
         processes: how many processes read; None: as many as the amount is worth.
-        keep: whether the store is written too, and not only read.
+        keep: whether the store is written too, as without this option, and not only read.
         test_commands: how commands begin that run tests in this repository.
     """
 

@@ -23,8 +23,8 @@ class TestsSeen(Frozen):
         failed: how many runs failed.
         last_passed: whether the last run before the end of the iteration passed; None without a
             run or a verdict.
-        edited_after: whether code was edited after the last run.
-        command: the first words of the command of the last run; "" without a run.
+        edited_after: whether code was edited after the last run; False if that has no verdict.
+        command: the first words of the command of the last run; "" without a run or a verdict.
         passed_tests: how many tests passed in the last run; None: not stated.
         failed_tests: how many tests failed in the last run; None: not stated.
         reviewing: how many runs are of sub-agents that edited no code, which do not vote.

@@ -349,7 +349,10 @@ def note_parts(files: Iterable[File], parts: Sequence[int]) -> None:
 
 
 def sessions_of(files: Sequence[File]) -> dict[SessionKey, Session]:
-    """Return the sessions in files, with their commits. Set ``ids`` of the files to numbers."""
+    """Return the sessions in files, with their commits. Call it once for the files.
+
+    It replaces the keys in ``ids`` of the files by numbers.
+    """
     next_number = count().__next__
     numbers: dict[str, defaultdict[int, int]] = {}
     for file in files:

@@ -175,7 +175,8 @@ def count_annotations(annotations: Any) -> dict[str, int]:
     """Return how many messages annotations give each relevance, by the field of the count.
 
     Args:
-        annotations: models or plain data. Nothing is counted if some have no relevance.
+        annotations: models or plain data. The result is {} if some have no known relevance, or
+            without any.
     """
     if not isinstance(annotations, list) or not annotations:
         return {}
@@ -287,8 +288,9 @@ class JudgeRecord(Block):
 def with_own_votes(record: JudgeRecord) -> JudgeRecord:
     """Return a record with the positions that the experts of its messages state themselves.
 
-    An expert that was asked, or that the judge names, and states none is undecided. A record is
-    as it was where no message states a position and it does not say who was asked.
+    Of several that an expert states, the last counts. An expert that was asked, or that the judge
+    names, and states none is undecided. A record is as it was where no message states a position
+    and it does not say who was asked.
     """
     convergence = record.convergence
     judged = convergence.expert_positions
@@ -326,5 +328,5 @@ def with_own_votes(record: JudgeRecord) -> JudgeRecord:
 
 @functools.cache
 def record_schema() -> PlainData:
-    """Return the JSON schema of a judge's record of one round."""
+    """Return the JSON schema of a judge's record of one round. Do not change it: it is kept."""
     return json_schema(JudgeRecord.model_json_schema())
