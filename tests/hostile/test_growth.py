@@ -23,6 +23,7 @@ from helpers.repos import Repo
 
 from scoring.errors import DaScoreError
 from scoring.evidence.attribution.artifact_writes import may_be_written
+from scoring.evidence.attribution.collecting import sightings_of
 from scoring.evidence.attribution.commits_of_calls import add_quiet_commits
 from scoring.evidence.attribution.session_trees import Cut, SessionPart, Tree
 from scoring.evidence.attribution.unseen_edits import sole_editors
@@ -57,7 +58,15 @@ from scoring.evidence.lost_commits import add_lost_commits
 from scoring.evidence.reference.exact_lines import read_exactly
 from scoring.evidence.scopes import path_scope
 from scoring.evidence.session_commits import AgentCommits
-from scoring.evidence.transcripts.events import Call, Edit, LinesWritten, WorkCall
+from scoring.evidence.transcripts.events import (
+    Call,
+    CodeSwitched,
+    Edit,
+    LinesWritten,
+    WorkCall,
+    WorkReset,
+)
+from scoring.evidence.transcripts.events import TestRun as RunOfTests
 from scoring.evidence.transcripts.facts import NS, timestamp_ns
 from scoring.evidence.transcripts.streams import (
     File,
@@ -516,6 +525,7 @@ def session_of(events: TranscriptEvents) -> Session:
     """Return the session of a transcript, of which all lines are work here."""
     file = File(TranscriptFile("s", True), HARNESSES[0], events)
     file.here = bytearray(b"\1" * len(events.lines))
+    file.fresh = file.here
     (session,) = sessions_of([file]).values()
     return session
 
@@ -586,6 +596,47 @@ def lose_commit_after_each_edit(count: int) -> None:
 def test_time_grows_with_the_lost_commits_of_a_session() -> None:
     def work(text: str) -> None:
         lose_commit_after_each_edit(len(text) // 64)
+
+    assert not over_linear(work, lambda size: "x" * size)
+
+
+def test_time_grows_with_the_tests_between_edits_and_what_undoes_them() -> None:
+    def work(text: str) -> None:
+        count = len(text) // 64
+        events = events_of_one_session(4 * count)
+        events.texts = ["src/made.py", "main"]
+        events.put(CodeSwitched, [CodeSwitched(0, line, 1) for line in range(count)])
+        begins = range(count, 4 * count, 3)
+        events.put(Edit, [Edit(0, line, path=0) for line in begins])
+        runs = [
+            RunOfTests(0, line + 1, 0, passed=False, called_at=line + 1)
+            for line in begins
+        ]
+        events.put(RunOfTests, runs)
+        events.put(WorkReset, [WorkReset(0, line + 2, "hard", None) for line in begins])
+        (file,) = session_of(events).files
+        file.parts = bytes(4 * count)
+        seen, _ = sightings_of([file], {})[0].tests(None)
+        assert (seen.runs, seen.failed) == (count, 0)
+
+    assert not over_linear(work, lambda size: "x" * size)
+
+
+def test_time_grows_with_the_tests_that_end_after_their_commit() -> None:
+    def work(text: str) -> None:
+        count = len(text) // 64
+        events = events_of_one_session(3 * count)
+        events.texts = ["src/made.py"]
+        events.put(Edit, [Edit(0, line, path=0) for line in range(count)])
+        runs = [
+            RunOfTests(0, line + count, 0, passed=False, called_at=line)
+            for line in range(count, 2 * count)
+        ]
+        events.put(RunOfTests, runs)
+        (file,) = session_of(events).files
+        file.parts = bytes(2 * count) + b"\1" * count
+        sightings = sightings_of([file], {0: 0, 1: 1})
+        assert sightings[0].tests(None)[0].failed == count
 
     assert not over_linear(work, lambda size: "x" * size)
 

@@ -142,6 +142,11 @@ class _Collector:
         file may have it. Where a run ended in another iteration, only the call counts, or that it
         failed, where nothing was edited between the call and the commit.
         """
+        last_edits: dict[int, int] = {}  # the index of the last edit, by part
+        for index, _ in file.located(Edit):
+            part = file.parts[index]
+            last_edits[part] = max(index, last_edits.get(part, -1))
+
         for index, run in file.located(TestRun):
             if not file.fresh[index]:
                 continue
@@ -154,7 +159,7 @@ class _Collector:
             part = file.parts[began]
             ended = max(began, index)
             if not self._are_of_one_iteration(file.parts[ended], part):
-                if run.passed is not False or _is_edited_after(file, began):
+                if run.passed is not False or last_edits.get(part, -1) > began:
                     run = _without_result(run)  # only its call counts here
                 ended = began
             sighting = Sighting(
@@ -219,14 +224,6 @@ def _first_after_commit(file: File, ended: int, called: int) -> int:
             is_cut = file.parts[following] != file.parts[ended]
             return following if is_cut else called
     return -1
-
-
-def _is_edited_after(file: File, began: int) -> bool:
-    """Return whether a file was edited in the part of a line, after it, by the line's index."""
-    return any(
-        index > began and file.parts[index] == file.parts[began]
-        for index, _ in file.located(Edit)
-    )
 
 
 def _without_result(run: TestRun) -> TestRun:

@@ -34,7 +34,7 @@ from scoring.evidence.transcripts.streams import File, SessionKey
 
 from .code_changes import CodeChanges, changes_code
 from .sighting import Sighting
-from .undone_edits import takes_back, undone_edits
+from .undone_edits import SpoiledRuns, takes_back, undone_edits
 
 _TEST_VERIFIERS = frozenset(
     ("unit", "test", "tests", "integration", "e2e", "regression", "acceptance")
@@ -166,16 +166,16 @@ class Sightings:
         undone = undone_edits(self.seen)
         edits_undone = {edit for undoing in undone for edit in undoing.edits}
         editors = {edit.by for edit in edits if edit not in edits_undone}
-        switched_at = [switched.time for switched in self.of(CodeSwitched)]
+        spoiled = SpoiledRuns(
+            undone, [switched.time for switched in self.of(CodeSwitched)]
+        )
 
         runs = []
         for run in all_runs:
             if run.agent and run.by not in editors:
                 continue
             ended_late = run.began <= (end or run.time) < run.time
-            if ended_late or any(
-                undoing.spoils(run, switched_at) for undoing in undone
-            ):
+            if ended_late or run in spoiled:
                 run = run._replace(event=replace(run.event, passed=None))
             runs.append(run)
         runs.sort(key=attrgetter("began"))

@@ -4,7 +4,11 @@ docs/EVIDENCE.md, "Observations", has the rules.
 """
 
 import posixpath
+from bisect import bisect_right
+from collections import defaultdict
 from collections.abc import Iterable
+from itertools import accumulate
+from operator import attrgetter
 from typing import NamedTuple
 
 from scoring.evidence.transcripts.events import (
@@ -33,24 +37,52 @@ class Undoing(NamedTuple):
     time: int
     by_git: bool
 
-    def spoils(self, run: Sighting, switched_at: Iterable[int]) -> bool:
-        """Return whether a test run of the session says nothing, as an edit was there meanwhile.
 
-        One that passed is followed by the edits that undid it, and so says what it says before
-        edits. One that failed counts where git may have brought back later what it took.
+class SpoiledRuns:
+    """Tells which test runs say nothing, as edits were there meanwhile that were undone later.
 
-        Args:
-            run: the run.
-            switched_at: when other code was checked out, in ns since 1970.
-        """
-        is_inside = self.began <= run.began <= self.time
-        is_its = run.session == self.edits[0].session
-        if not is_inside or not is_its:
-            return False
-        if not self.by_git:
-            return run.event.passed is False
-        may_be_back = any(time > self.time for time in switched_at)
-        return not may_be_back or run.event.passed is not False
+    One that passed is followed by the edits that undid it, and so says what it says before
+    edits. One that failed counts where git may have brought back later what it took.
+
+    Args:
+        undone: the edits that were undone.
+        switched_at: when other code was checked out, in ns since 1970.
+    """
+
+    def __init__(self, undone: Iterable[Undoing], switched_at: Iterable[int]) -> None:
+        last_switch = max(switched_at, default=0)
+        of_failed = defaultdict[SessionKey, list[Undoing]](list)
+        of_others = defaultdict[SessionKey, list[Undoing]](list)
+        for undoing in undone:
+            session = undoing.edits[0].session
+            if undoing.by_git:
+                of_others[session].append(undoing)
+            if not undoing.by_git or last_switch <= undoing.time:
+                of_failed[session].append(undoing)
+        self._of_failed = {key: _Spans(some) for key, some in of_failed.items()}
+        self._of_others = {key: _Spans(some) for key, some in of_others.items()}
+
+    def __contains__(self, run: Sighting) -> bool:
+        spans_of = self._of_others
+        if run.event.passed is False:
+            spans_of = self._of_failed
+        spans = spans_of.get(run.session)
+        return spans is not None and spans.have(run.began)
+
+
+class _Spans:
+    """The times from edits to what undid them, which may overlap."""
+
+    def __init__(self, undone: Iterable[Undoing]) -> None:
+        ordered = sorted(undone, key=attrgetter("began"))
+        self._begins = [undoing.began for undoing in ordered]
+        # of each and those that began before it, the last end
+        self._last_ends = list(accumulate((each.time for each in ordered), max))
+
+    def have(self, moment: int) -> bool:
+        """Return whether a moment is in one of these times."""
+        count = bisect_right(self._begins, moment)
+        return count > 0 and moment <= self._last_ends[count - 1]
 
 
 class _FileEdits:
