@@ -41,6 +41,7 @@ def iteration_named(text: str, settings: Settings) -> int:
 
     Raises:
         LogError: the log cannot be read.
+        GitError: the repository cannot be opened or read, where the text is not a number.
         NotFoundError: the log has nothing of this name.
         RubricError: the rubric does not exist.
         SettingsError: several sessions begin with the text.

@@ -17,8 +17,8 @@ SCORED_CLASSES = ("prevent_before_action", "remediate_at_stop")
 """The classes of hook records that are scored. Records of other classes are only observed."""
 
 PROFILE = "dr-1"
-"""The profile of the meter, unless a rubric names another one. No setting changes it, since scores
-must compare."""
+"""The profile of the meter for iterations, unless a rubric names another one. No setting changes
+it, since scores must compare."""
 
 
 class HookOutcome(Frozen):

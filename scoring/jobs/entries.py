@@ -108,6 +108,7 @@ def new_entry(
     Raises:
         InputError: the iteration has an entry.
         LogError: the log cannot be listed.
+        NotARepositoryError: ``repo_dir`` is not in a work tree.
         NotFoundError: the repository does not have the commit.
         WriteError: the file cannot be written.
     """
@@ -150,6 +151,7 @@ def fields_from_git(repo_dir: Path, name: str) -> dict[str, str]:
         The fields; none for ``HEAD`` in a repository without commits.
 
     Raises:
+        NotARepositoryError: ``repo_dir`` is not in a work tree.
         NotFoundError: the repository does not have the commit.
     """
     repository = GitRepository(repo_dir)

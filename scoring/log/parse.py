@@ -321,7 +321,7 @@ def parse_iteration_record(
         more: takes the line of what follows the first document, which is not read.
 
     Raises:
-        YamlError: the YAML is broken, a value has the wrong type, or the schema is not 1 or 2.
+        YamlError: the YAML is broken, a value has the wrong type, or the schema is unknown.
     """
     if isinstance(data, str):
         data = data.encode("utf-8", "surrogateescape")

@@ -33,7 +33,7 @@ class EntryPlaces(Frozen):
 
 
 def entry_places(iter_log_dir: Path, iteration: int) -> EntryPlaces:
-    """Return where the fields of an iteration's entry are. Never raises.
+    """Return where the fields of an iteration's entry are. ``missing`` is empty. Never raises.
 
     Of several files with its number the last by name counts, and where no file has the number, the
     archive.

@@ -255,7 +255,7 @@ def read_config(path: Path | str) -> PlainData:
 
 
 def read_yaml(data: bytes, source: str) -> Any:
-    """Return the first document of some YAML 1.2.
+    """Return the first document of some YAML 1.2, or None where it is empty.
 
     Raises:
         InputError: the YAML is broken, or has an alias, a tag or a key twice. It has the line.

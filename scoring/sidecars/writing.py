@@ -99,7 +99,7 @@ class SidecarComparison(Frozen):
         files: the sidecar that the evidence gives now.
         stamp: what its score is computed from.
         old_score: the score on disk; None for no sidecar, or one that cannot be read.
-        old_data: the bytes of the sidecar on disk; None for no sidecar.
+        old_data: the bytes of the sidecar on disk; None for no sidecar, empty if not readable.
         old_provenance: what the score on disk was computed from; None without a file that can be
             read, and under rules that keep none.
         is_on_disk: whether plain files hold the sidecar and its provenance, byte for byte.

@@ -73,7 +73,7 @@ LISTED_KINDS: dict[str, str] = TROUBLE_KINDS | {
     "landed": "landed",
     "talk": "of talk",
 }
-"""The same for every kind of units that ``work --list`` takes."""
+"""What people read for every kind of units that ``work --list`` takes."""
 
 
 class Reason(NamedTuple):
@@ -364,7 +364,7 @@ def _failed_at(unit: Unit) -> str:
 
 
 def passed_over(rows: WorkRows) -> Iterator[tuple[WorkRow, str]]:
-    """Yield the undone and lost work that gets no row, each with the reason in words.
+    """Yield the undone and lost work that needs no look, each with the reason in words.
 
     Args:
         rows: the work, in the order in which it ended.

@@ -12,7 +12,8 @@ FIXED_LATER = "fixed, reverted or taken back later"
 """What people read for units that count in :attr:`WorkGroup.fixed`."""
 
 FIXED_IN_TIME = FIXED_LATER.replace("later", "in that time")
-"""The same after the time for which work is watched: what happens after it is not counted."""
+""":data:`FIXED_LATER` after the time for which work is watched: what happens later does not count.
+"""
 
 
 class WorkGroup(NamedTuple):

@@ -35,7 +35,7 @@ class WorkTrees:
     """The work trees of a repository.
 
     Called with a folder, it returns whether work there is work in the repository. Git is asked at
-    the first call.
+    the first call, and each folder is looked at once.
 
     Args:
         repository: a directory of the repository, or the open repository.

@@ -80,7 +80,7 @@ class Words(Frozen, rename="kebab"):
 
 
 CURRENT = "dr-2"
-"""The released profile that the meter uses where no rubric names one."""
+"""The released profile that the meter uses where no rubric scores, as in ``da-score dr``."""
 
 
 class Profile(Frozen, rename="kebab"):
@@ -247,4 +247,4 @@ def _in_order(profile: Profile, where: str) -> Profile:
 
 
 DEFAULT = Profile.from_data(released_profile(CURRENT), CURRENT)
-"""The profile that the meter uses where no rubric names one."""
+"""The profile of :data:`CURRENT`."""
