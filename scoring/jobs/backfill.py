@@ -165,11 +165,11 @@ class _NothingToDo(Frozen):
 def backfill_log(plan: BackfillPlan, take: TakeResult = silent) -> LogReport:
     """Bring one log up to date.
 
-    Where nothing was to be done, and nothing has changed since, no iteration is scored.
+    No iteration is scored where nothing was to be done before and nothing has changed since.
 
     Args:
         plan: the log, and what to do.
-        take: takes every iteration with its score.
+        take: takes every iteration that has a score. With it all iterations are scored each time.
 
     Returns:
         What was done; errors that a user can act on are in it.

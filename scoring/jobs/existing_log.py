@@ -33,7 +33,7 @@ class ExistingLog:
         named_by_broken: by a commit in lower case, the unreadable file that names the commit.
         files: the file of each iteration that has one of its own. That of an entry that cannot be
             read counts for the number in its name.
-        highest: the highest number in the names of files or in entries; 0 without any.
+        highest: the highest number below 10^9 in the names of files or in entries; 0 without any.
     """
 
     records: list[IterationRecord] = field(default_factory=list)

@@ -53,10 +53,12 @@ class Case:
     """An iteration with what was known of it, and what became of it.
 
     Attributes:
+        iteration: its number.
         session: the id of its session; its own name where none is known. Cases of one session
             belong together.
         value: the score, from 0 to 1, without the signal that is the outcome itself; None without
             a score.
+        band: the name of the band of the whole score.
         lines_added: how many lines count; 0 where that is not known.
         truth: what became of the work, from 0 to 1; the higher the better.
         signals: the sub-score of each signal, by its id; None where the signal is absent.

@@ -76,8 +76,9 @@ def deliberation_shown(
 def deliberation_value(facts: DeliberationFacts | None, iteration: int) -> SignalValue:
     """Return the meter's score as a value, 0 where the deliberation is stuck.
 
-    Absent without a transcript that can be read, with fewer than :data:`LEAST_ROUNDS` rounds, and
-    without claims.
+    It is stuck where the meter says to escalate, and since profile dr-2 where the last round is
+    blocked. Absent without a transcript that can be read, with fewer than :data:`LEAST_ROUNDS`
+    rounds, and without claims.
 
     Args:
         facts: what the meter measured; None without a DR transcript.

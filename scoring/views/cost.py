@@ -109,7 +109,7 @@ GROUPINGS: dict[str, NameOf] = {
 
 
 def fate_of(unit: Unit) -> CostFate:
-    """Return what became of a unit. Talk that is part of landed work had its fate."""
+    """Return what became of a unit. Talk that is part of landed work counts as landed."""
     if unit.state == "landed" or unit.of_landed:
         return CostFate.FIXED if unit.defective else CostFate.LANDED
     return _FATE_OF_STATE.get(unit.state, CostFate.OPEN)

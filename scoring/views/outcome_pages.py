@@ -179,6 +179,8 @@ def outcome_text(
 def later_commits(outcome: Outcome | None, landing: Landing | None) -> list[str]:
     """Return the abbreviated SHAs of the commits that undid or fixed work, each once.
 
+    Of fixes there are three at most, and none for undone work.
+
     Args:
         outcome: what became of the work within the horizon; None where that is not known.
         landing: whether the work landed and stayed; None where that is not known.
