@@ -687,10 +687,17 @@ def test_tests_without_a_verdict_hide_no_failure_of_the_same_code(
 
 
 @pytest.mark.parametrize(
-    ("back", "status"), [("git checkout -- src/b.py", 3), ("git checkout -- x.txt", 0)]
+    ("back", "status"),
+    [
+        (["git checkout -- src/b.py"], 3),
+        (["git checkout -- x.txt"], 0),
+        (["mv /tmp/b.py src/b.py"], 3),
+        (["echo 'b = 1' > src/b.py", "rm src/b.py"], 0),
+        (["echo 'c = 1' > src/c.py", "rm src/b.py"], 3),
+    ],
 )
 def test_code_that_is_removed_only_while_the_tests_pass_excuses_no_failure(
-    change: Repo, check: Check, back: str, status: int
+    change: Repo, check: Check, back: list[str], status: int
 ) -> None:
     earlier = {"src/b.py": OTHER["src/a.py"]}
     sha = change.commit(earlier, "Begin")
@@ -702,7 +709,7 @@ def test_code_that_is_removed_only_while_the_tests_pass_excuses_no_failure(
     )
     change.clock += 600
     change.commit(FILES, SUBJECT)
-    before = [says("rm src/b.py"), TESTS, says(back)]
+    before = [says("rm src/b.py"), TESTS, *map(says, back)]
     keep_session(change, "1 failed in 0.1s", "t", before=before)
     place = change.path / "../home/projects/x/t.jsonl"
     later = place.read_text().replace('"sessionId": "t"', '"sessionId": "s"')

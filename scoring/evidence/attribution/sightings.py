@@ -247,7 +247,7 @@ class Sightings:
         """Return by session when other code was put into the work tree, up to the end."""
         by_session: dict[SessionKey, CodeChanges] = defaultdict(CodeChanges)
         removed: set[tuple[SessionKey, str]] = set()
-        for seen in self.of(CodeSwitched, FileRemoved, WorkReset):
+        for seen in self.of(CodeSwitched, Edit, FileRemoved, WorkReset):
             session, path = seen.session, seen.text
             changes = by_session[session]
             if end is not None and seen.time > end:
@@ -255,6 +255,8 @@ class Sightings:
             if isinstance(seen.event, WorkReset):
                 if changes_code(seen):
                     changes.last = seen.time
+            elif isinstance(seen.event, Edit):
+                removed.discard((session, path))  # it was written, not moved back
             elif isinstance(seen.event, CodeSwitched):
                 changes.times.append(seen.time)
                 changes.names.append(path)
