@@ -113,10 +113,10 @@ def test_of_patches_in_memory_git_is_not_asked_again(
     asked: list[CommitPair] = []
 
     def noting(
-        repository: GitRepository, more: Sequence[CommitPair], *rest: Any
+        repository: GitRepository, more: Sequence[CommitPair], *rest: Any, **names: Any
     ) -> Any:
         asked.extend(more)
-        return changes.compare(repository, more, *rest)
+        return changes.compare(repository, more, *rest, **names)
 
     monkeypatch.setattr(line_history, "compare", noting)
     assert list(history.patches(pairs))[:2] == first
