@@ -62,7 +62,9 @@ class KnownCommit(NamedTuple):
 def known_commits(
     questions: Sequence[Question], trees: Iterable[Tree], became: Mapping[str, str]
 ) -> list[KnownCommit]:
-    """Return the known commits of the sessions in trees: by time, those that iterations name last.
+    """Return the known commits of the sessions in trees, by time.
+
+    Those that iterations name come after all others.
 
     A commit is known in these cases, of which the first that fits counts:
 

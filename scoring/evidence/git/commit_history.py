@@ -331,7 +331,7 @@ class CommitHistory(TrunkHistory):
     def files(self, shas: Iterable[str]) -> dict[str, frozenset[str]]:
         """Return the paths that commits changed against their first parents, by SHA.
 
-        Of a renamed file only the new path counts. Commits that git cannot compare are left out.
+        Of a renamed file both paths count. Commits that git cannot compare are left out.
         """
         pairs = self._with_first_parents(shas)
 
