@@ -287,7 +287,7 @@ def _session_lines(facts: IterationFacts, observed: Observed) -> Lines:
 
 
 def lines_found(observed: Observed) -> Lines:
-    """Yield where lines of work are, by transcript."""
+    """Yield where lines of work are, by transcript, and how many are in transcripts not listed."""
     for lines in observed.lines[:_MOST_LISTED]:
         which = f"transcript line {lines.first}"
         if lines.total > 1:
@@ -305,9 +305,10 @@ def lines_found(observed: Observed) -> Lines:
 def commands_to_read(
     observed: Iterable[Observed], commits: Iterable[str], harnesses: Iterable[str]
 ) -> Page:
-    """Yield commands that print what was seen and claimed, or else all lines of the work.
+    """Yield commands that print what was seen and claimed, or else lines of the work.
 
-    Where places have no numbers of lines, that is said instead.
+    These are the lines that :func:`lines_found` lists. Where places have no numbers of lines, that
+    is said instead.
 
     Args:
         observed: what was seen of the work.

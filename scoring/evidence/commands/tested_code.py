@@ -92,7 +92,10 @@ def checked_out_code(commands: Commands, folder: str = "") -> str | None:
 
 
 def may_restore(commands: Commands) -> bool:
-    """Return whether the only thing that a line does is ``git checkout`` of a file or a branch."""
+    """Return whether a line only runs ``git checkout`` with a name like a file's, after any ``cd``.
+
+    A branch may have such a name too. The line needs at least one command.
+    """
     *others, last = commands
     if any(command.words[:1] != ("cd",) for command in others):
         return False

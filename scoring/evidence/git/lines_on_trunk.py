@@ -41,7 +41,10 @@ class CountedLines(NamedTuple):
         return LineShare(self.by_commit[commit], self.lines)
 
     def commits_with_most(self) -> list[str]:
-        """Return the trunk commits with nine tenths of the lines, and with five different ones."""
+        """Return the trunk commits with nine tenths of the lines, at least five of them different.
+
+        Only trunk commits that count are looked at.
+        """
         with_most = []
         for commit, count in self.by_commit.items():
             if (
@@ -124,7 +127,8 @@ class TrunkLines:
     def may_be_in_one(self, pair: CommitPair) -> bool:
         """Return whether the trunk has nine tenths of a pair's lines at all, in whatever files.
 
-        If not, no commit of the trunk is in :meth:`CountedLines.commits_with_most`.
+        If not, no commit of the trunk is in :meth:`CountedLines.commits_with_most`. True for a pair
+        of which no lines are known.
         """
         wanted = self.lines_wanted.get(pair) or {}
         present = 0

@@ -31,7 +31,7 @@ def added_by_merge(
     Args:
         lines: the lines of the repository.
         merge: the merge.
-        parents: its parents.
+        parents: its parents in their order, at least one.
         trunk: the commits of the trunk.
 
     Returns:

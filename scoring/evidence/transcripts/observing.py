@@ -331,7 +331,7 @@ class Observations(ObservedTalk):
         return events
 
     def open_call(self, call: object) -> OpenCall:
-        """Begin a call.
+        """Begin a call, and return it.
 
         A call with an id that came before is a copy: it is begun as ended and adds nothing. But in
         another response it is another call, since some models number their calls again.
