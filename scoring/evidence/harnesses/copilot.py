@@ -46,11 +46,12 @@ _DENIED_BY_HOOK = re.compile(r"(?i)denied by (?:\w+ )?hook\b")
 _DENIED_BY_USER = "denied-interactively-by-user"
 
 _ENDED = re.compile(
-    r"<(?:shellId: (?P<shell>\S+) completed|exited) with exit code (?P<code>-?\d+)>\s*\Z"
+    r"<(?:(?:shellId|command with id): (?P<shell>\S+) (?:completed|exited)|exited)"
+    r" with exit code (?P<code>-?\d+)>\s*\Z"
 )
 _STILL_RUNS = re.compile(
-    r"<command (?:started in (?:detached )?background )?with shellId: (?P<shell>[^\s>]+)"
-    r"(?: is still running|>)"
+    r"<command (?:started in (?:detached )?background )?with (?:shell|session)Id: "
+    r"(?P<shell>[^\s>]+)(?: is still running|>)"
 )
 
 _SESSION_HEADS = ("session.start", "session.resume")

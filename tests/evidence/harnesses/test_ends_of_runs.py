@@ -158,6 +158,7 @@ def ends(path: Path, root: Path) -> list[bool | None]:
 
 
 ASYNC = "<command started in background with shellId: 3>"
+OF_OLD_VERSION = "<command with sessionId: 3 is still running after 60 seconds>"
 COMMAND = {"command": RUN}
 READ = {"shellId": "3"}
 
@@ -192,8 +193,23 @@ READ = {"shellId": "3"}
             ],
             [None, False],
         ),
+        (
+            [
+                (COMMAND, shown(OF_OLD_VERSION)),
+                (READ, shown("e\n<command with id: 3 exited with exit code 2>")),
+            ],
+            [False],
+        ),
+        (
+            [
+                (COMMAND, shown(OF_OLD_VERSION)),
+                (READ, shown("<command with id: 4 exited with exit code 2>")),
+            ],
+            [None],
+        ),
     ],
-    ids="passed failed telemetry no-code started read-failed read-passed started-again".split(),
+    ids="passed failed telemetry no-code started read-failed read-passed started-again"
+    " read-in-old-version read-another".split(),
 )
 def test_copilot(
     tmp_path: Path, calls: list[tuple[Line, Line]], runs: list[bool | None]
