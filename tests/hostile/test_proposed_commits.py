@@ -401,6 +401,11 @@ ON_OTHER_CODE = {
         TESTS,
         says("git checkout @{-1}"),
     ],
+    "on a branch that HEAD is made to name": [
+        says("git symbolic-ref HEAD refs/heads/main && git reset --hard"),
+        TESTS,
+        says("git symbolic-ref HEAD refs/heads/own && git reset --hard"),
+    ],
     "moved away": [says("mv src /tmp/x"), TESTS, says("mv /tmp/x src")],
 }
 
@@ -512,6 +517,14 @@ def test_tests_that_pass_on_the_work_again_excuse_a_failure(
     [
         pytest.param([TESTS, says("git checkout main"), TESTS], id="on both"),
         pytest.param([says("git checkout -b next"), TESTS], id="a new branch"),
+        pytest.param(
+            [
+                says("git symbolic-ref --short HEAD; git show | git patch-id"),
+                TESTS,
+                says("git symbolic-ref --short HEAD; git show | git patch-id"),
+            ],
+            id="with commands of git that only read",
+        ),
         pytest.param(
             [
                 says("git checkout main"),
