@@ -173,7 +173,7 @@ class ObservedRuns:
     def with_unended(
         self, calls: Iterable[OpenCall], texts: dict[str, int], homes: Collection[str]
     ) -> list[TestRun]:
-        """Return the runs, also those of calls without a result, but those of other projects.
+        """Return the runs, with those of calls without a result, but not those of other projects.
 
         Args:
             calls: the calls without a result.
@@ -272,6 +272,8 @@ class ObservedCommits:
         self, calls: Iterable[OpenCall], homes: Collection[str]
     ) -> list[CommitMade]:
         """Return the commits, also those that calls without a result may have made.
+
+        Those with a result that are known to be outside the folders of the session are marked.
 
         Args:
             calls: the calls without a result.

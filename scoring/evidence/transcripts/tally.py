@@ -328,7 +328,7 @@ class Tally:
             at.counts["tool_errors"] += 1
 
     def total(self, places: Iterable[int] | None) -> _Sums:
-        """Return what is at some places together; None: at all. What was noted is counted."""
+        """Return what is at some places together; None: everywhere. What was noted is counted."""
         self.count_noted()
         total = _Sums()
         for place in self._sums if places is None else self._sums.keys() & places:
