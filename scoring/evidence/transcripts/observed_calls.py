@@ -273,7 +273,8 @@ class ObservedCommits:
     ) -> list[CommitMade]:
         """Return the commits, also those that calls without a result may have made.
 
-        Those with a result that are known to be outside the folders of the session are marked.
+        Of those with a result, ``other_repository`` is set where that is known. No other commit is
+        asked about.
 
         Args:
             calls: the calls without a result.
