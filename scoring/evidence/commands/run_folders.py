@@ -209,7 +209,7 @@ def expand_home(folder: str, session_folders: Collection[str]) -> str:
 
     Any other path stays as it is.
     """
-    if not folder.startswith("~"):
+    if folder.split("/")[0] != "~":  # that of another user is "~name"
         return folder
 
     for session_folder in session_folders:

@@ -545,6 +545,7 @@ class TestMade:
         ("folder", "expected"),
         [
             ("~/app", "/home/me/app"),
+            ("~you/app", "/home/me/work/~you/app"),
             ("../app", "/home/me/app"),
             ("/srv/app", "/srv/app"),
         ],
