@@ -1,7 +1,9 @@
 """Whether the tests that failed at the end of some work passed later in its session."""
 
+from bisect import bisect_left, bisect_right
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
+from operator import attrgetter
 from typing import NamedTuple, TypeAlias
 
 from scoring.evidence.commands.tested_code import are_no_code
@@ -106,24 +108,32 @@ def note_later_passes(units: Sequence[OpenUnit], files: Sequence[File]) -> None:
 
     edits = _uncommitted_edits(units, committed, files)
     switches = _switches(files)
+    last_runs = {}
+    for key, of_command in runs.items():
+        # of runs in one second the last one
+        last_runs[key] = max(reversed(of_command), key=attrgetter("began"))
+
     for unit, key, run in failed_runs:
         session, _, command = key
-        # of runs in one second the last one
-        last = max(reversed(runs[key]), key=lambda run: run.began)
+        last = last_runs[key]
         since = max(run.began, committed.get(unit, 0))
+        first_edit = bisect_right(edits[session], run.began)
+        is_edited = first_edit < bisect_right(edits[session], last.ended)
+        first_switch = bisect_left(switches[session], since)
+        is_switched = first_switch < bisect_right(switches[session], last.ended)
         unit.passed_later = (
             bool(last.event.passed)
             and last.began >= since
             and last.has_all_of(run, command)
-            and not any(run.began < edit <= last.ended for edit in edits[session])
-            and not any(since <= time <= last.ended for time in switches[session])
+            and not is_edited
+            and not is_switched
         )
 
 
 def _uncommitted_edits(
     units: Iterable[OpenUnit], committed: Mapping[OpenUnit, int], files: Iterable[File]
 ) -> dict[SessionKey, list[int]]:
-    """Return by session when code was edited that no commit has.
+    """Return by session when code was edited that no commit has, in order.
 
     That is so in lines that belong to no commit, or that follow the commit to which they belong.
 
@@ -155,11 +165,13 @@ def _uncommitted_edits(
             time = file.times[index]
             if time > committed_at.get(file.ids[index], time):
                 edits[file.key].append(time)
+    for times in edits.values():
+        times.sort()
     return edits
 
 
 def _switches(files: Sequence[File]) -> dict[SessionKey, list[int]]:
-    """Return by session when other code was checked out, or code of the session removed."""
+    """Return by session when other code was checked out, or its own code removed, in order."""
     code: dict[SessionKey, set[str]] = defaultdict(set)
     for file in files:
         edited = {file.text(edit.path) for _, edit in file.located(Edit)}
@@ -173,4 +185,6 @@ def _switches(files: Sequence[File]) -> dict[SessionKey, list[int]]:
             path = file.text(removed.path)
             if holds_one_of(path, code[file.key]):
                 times.append(file.times[index])
+    for times in switches.values():
+        times.sort()
     return switches

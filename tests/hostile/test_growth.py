@@ -68,6 +68,7 @@ from scoring.evidence.transcripts.events import (
 )
 from scoring.evidence.transcripts.events import TestRun as RunOfTests
 from scoring.evidence.transcripts.facts import NS, timestamp_ns
+from scoring.evidence.transcripts.observed_facts import TestsSeen as TestsOfWork
 from scoring.evidence.transcripts.streams import (
     File,
     MadeCommit,
@@ -95,7 +96,9 @@ from scoring.meters.dr.transcript import Outputs, Round, parse_transcript
 from scoring.meters.meeting import score_meeting, votes
 from scoring.meters.meeting.config import find_meeting_config
 from scoring.meters.meeting.record_reading import parse_meeting_records
+from scoring.outcomes.later_passes import note_later_passes
 from scoring.outcomes.outcome_rules import OutcomeRules
+from scoring.outcomes.unit import OpenUnit
 from scoring.sidecars.read_scores import parse_iteration_score
 from scoring.text import cell, fold, printable, quote, shown, trim
 from scoring.views.gates.build_reports import markdown_text, xml_text
@@ -637,6 +640,31 @@ def test_time_grows_with_the_tests_that_end_after_their_commit() -> None:
         file.parts = bytes(2 * count) + b"\1" * count
         sightings = sightings_of([file], {0: 0, 1: 1})
         assert sightings[0].tests(None)[0].failed == count
+
+    assert not over_linear(work, lambda size: "x" * size)
+
+
+def test_time_grows_with_the_work_of_a_session_with_failed_tests() -> None:
+    def work(text: str) -> None:
+        count = len(text) // 64
+        events = events_of_one_session(3 * count)
+        events.texts = ["src/made.py", "pytest"]
+        events.put(Edit, [Edit(0, line, path=0) for line in range(count)])
+        events.put(CodeSwitched, [CodeSwitched(0, line) for line in range(count)])
+        runs = [
+            RunOfTests(0, line, 0, command=1, passed=line >= 2 * count)
+            for line in range(count, 3 * count)
+        ]
+        events.put(RunOfTests, runs)
+        (file,) = session_of(events).files
+        units = []
+        for run in runs[:count]:
+            failed_at = (file.transcript.path, run.line + 1)
+            tests = TestsOfWork(hold=False, failed_at=failed_at)
+            observed = cast("Any", SimpleNamespace(tests=tests, seen=()))
+            units.append(OpenUnit(f"{run.line}", "commit", observed=[observed]))
+        note_later_passes(units, [file])
+        assert all(unit.passed_later for unit in units)
 
     assert not over_linear(work, lambda size: "x" * size)
 
