@@ -323,6 +323,8 @@ def test_an_entry_does_not_change_which_commits_share_a_test_run(
         ("sed -i s/sum/max/ NOTES.md && pytest -q", 0),
         ("rm -rf src && pytest -q", 3),
         ("/usr/bin/git stash && pytest -q", 3),
+        ("truncate -s 0 src/a.py", 3),
+        ("truncate -s 0 test.log", 0),
     ],
 )
 def test_tests_that_pass_later_on_other_code_excuse_no_failure(
