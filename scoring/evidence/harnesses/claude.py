@@ -104,8 +104,8 @@ class ClaudeReader(ToolReader):
         self._calls_in_machine: set[str | None] = set()  # of Cowork's shell
         # by the id of the call that reads them
         self._files_of_reads: dict[str, str] = {}
-        # by the id of the call that shows it, a shell in the background
-        self._shells_shown: dict[str | None, str] = {}
+        # by the id of a call that shows a shell in the background, its arguments
+        self._shells_shown: dict[str | None, object] = {}
         # by such a shell, the call that started it
         self._started_by: dict[str, str] = {}
 
@@ -223,8 +223,7 @@ class ClaudeReader(ToolReader):
         """Take a call of a tool. A call of ``Read`` names the file that its result will show."""
         given = item.input
         if item.name in _SHOW_SHELLS:
-            shell = text_in(given, "bash_id") or text_in(given, "task_id")
-            self._shells_shown[item.id] = shell
+            self._shells_shown[item.id] = given
         if item.name != "Read":
             is_known = item.name in self.tools.shells or item.name in self.tools.edits
             if is_known and isinstance(given, dict):
@@ -264,8 +263,9 @@ class ClaudeReader(ToolReader):
         self.note_end(item.tool_use_id, ended, text)
         self.count_result(item.tool_use_id, failed)
 
-        shell_shown = self._shells_shown.pop(item.tool_use_id, "")
-        self._note_shells([shown_shell(shell_shown, text)])
+        if item.tool_use_id in self._shells_shown:
+            asked = self._shells_shown.pop(item.tool_use_id)
+            self._note_shells([shown_shell(asked, text)])
 
     def _note_shells(self, shells: Iterable[ShownShell]) -> None:
         """Note what is shown of commands in the background of which the calls are known."""

@@ -296,9 +296,18 @@ class ShownShell(NamedTuple):
     printed: str
 
 
-def shown_shell(shell: str, text: str) -> ShownShell:
-    """Return what a result of ``BashOutput`` or ``TaskOutput`` shows of the command of a shell."""
+def shown_shell(asked: object, text: str) -> ShownShell:
+    """Return what a result of ``BashOutput`` or ``TaskOutput`` shows of its command.
+
+    Args:
+        asked: the arguments of the call. With a ``filter`` only some lines of the output are shown,
+            which could hide a failure, so that none counts.
+        text: the result.
+    """
+    shell = text_in(asked, "bash_id") or text_in(asked, "task_id")
     head, *printed = _OUTPUT_OF_SHELL.split(text, maxsplit=1)
+    if text_in(asked, "filter"):
+        printed = []
     code = _EXIT_CODE.search(head)
     failed = is_failure(code[1]) if code else None
     return ShownShell(shell, failed, "".join(printed))

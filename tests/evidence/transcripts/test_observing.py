@@ -261,6 +261,26 @@ class TestRuns:
                 ["<status>running</status>\n<stdout>\n<exit_code>0</exit_code>"],
                 None,
             ),
+            "only some of its lines": (
+                "BashOutput",
+                {"bash_id": "b1", "filter": "passed"},
+                [f"<status>running</status>\n<stdout>\n{PASSED}"],
+                None,
+            ),
+            "only some of its lines, at the end": (
+                "BashOutput",
+                {"bash_id": "b1", "filter": "passed"},
+                [
+                    f"<status>failed</status>\n<exit_code>1</exit_code>\n<stdout>\n{PASSED}"
+                ],
+                False,
+            ),
+            "all of its lines": (
+                "BashOutput",
+                {"bash_id": "b1", "filter": ""},
+                [f"<status>running</status>\n<stdout>\n{PASSED}"],
+                True,
+            ),
             "another shell": (
                 "BashOutput",
                 {"bash_id": "b2"},
