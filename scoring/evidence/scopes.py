@@ -195,9 +195,21 @@ def is_code(path: str, globs: Sequence[str] = ()) -> bool:
     return suffix in _CODE_SUFFIXES or name in _CODE_NAMES
 
 
-def holds_one_of(path: str, files: Iterable[str]) -> bool:
-    """Return whether one of some files is at a path or below it."""
-    return any(f"{name}/".startswith(f"{path}/") for name in files)
+class CodeFiles:
+    """The files of code among some paths.
+
+    Args:
+        paths: the paths of files.
+    """
+
+    def __init__(self, paths: Iterable[str]) -> None:
+        # in order, each with a slash at its end: those below a folder follow each other
+        self._names = sorted(f"{path}/" for path in paths if is_code(path))
+
+    def has_one_in(self, path: str) -> bool:
+        """Return whether one of the files is at a path or below it."""
+        first = bisect_left(self._names, f"{path}/")
+        return first < len(self._names) and self._names[first].startswith(f"{path}/")
 
 
 _TEST = re.compile(

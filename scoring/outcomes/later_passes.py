@@ -7,7 +7,7 @@ from operator import attrgetter
 from typing import NamedTuple, TypeAlias
 
 from scoring.evidence.commands.tested_code import are_no_code
-from scoring.evidence.scopes import holds_one_of, is_code
+from scoring.evidence.scopes import CodeFiles, is_code
 from scoring.evidence.transcripts.events import (
     CodeSwitched,
     CommitMade,
@@ -172,10 +172,10 @@ def _uncommitted_edits(
 
 def _switches(files: Sequence[File]) -> dict[SessionKey, list[int]]:
     """Return by session when other code was checked out, or its own code removed, in order."""
-    code: dict[SessionKey, set[str]] = defaultdict(set)
+    edited: dict[SessionKey, set[str]] = defaultdict(set)
     for file in files:
-        edited = {file.text(edit.path) for _, edit in file.located(Edit)}
-        code[file.key].update(path for path in edited if is_code(path))
+        edited[file.key].update(file.text(edit.path) for _, edit in file.located(Edit))
+    code = {session: CodeFiles(paths) for session, paths in edited.items()}
 
     switches: dict[SessionKey, list[int]] = defaultdict(list)
     for file in files:
@@ -183,7 +183,7 @@ def _switches(files: Sequence[File]) -> dict[SessionKey, list[int]]:
         times += [file.times[index] for index, _ in file.located(CodeSwitched)]
         for index, removed in file.located(FileRemoved):
             path = file.text(removed.path)
-            if holds_one_of(path, code[file.key]):
+            if code[file.key].has_one_in(path):
                 times.append(file.times[index])
     for times in switches.values():
         times.sort()

@@ -62,6 +62,7 @@ from scoring.evidence.transcripts.events import (
     Call,
     CodeSwitched,
     Edit,
+    FileRemoved,
     LinesWritten,
     WorkCall,
     WorkReset,
@@ -665,6 +666,28 @@ def test_time_grows_with_the_work_of_a_session_with_failed_tests() -> None:
             units.append(OpenUnit(f"{run.line}", "commit", observed=[observed]))
         note_later_passes(units, [file])
         assert all(unit.passed_later for unit in units)
+
+    assert not over_linear(work, lambda size: "x" * size)
+
+
+def test_time_grows_with_the_files_that_a_session_edits_and_removes() -> None:
+    def work(text: str) -> None:
+        count = len(text) // 64
+        events = events_of_one_session(2 * count + 1)
+        events.texts = [f"src/{number}.py" for number in range(2 * count)]
+        events.put(Edit, [Edit(0, line, path=line) for line in range(count)])
+        others = range(count, 2 * count)
+        events.put(FileRemoved, [FileRemoved(0, line, line) for line in others])
+        last = 2 * count
+        run = RunOfTests(0, last, 0, command=0, passed=False, called_at=last)
+        events.put(RunOfTests, [run])
+        (file,) = session_of(events).files
+        file.parts = bytes(last + 1)
+        tests, _ = sightings_of([file], {})[0].tests(None)
+        assert tests.failed == 1
+
+        observed = cast("Any", SimpleNamespace(tests=tests, seen=()))
+        note_later_passes([OpenUnit("a", "commit", observed=[observed])], [file])
 
     assert not over_linear(work, lambda size: "x" * size)
 

@@ -9,7 +9,7 @@ from operator import attrgetter
 from msgspec.structs import replace
 
 from scoring.evidence.commands.verifier_programs import TOOLS_BY_VERIFIER_TYPE
-from scoring.evidence.scopes import holds_one_of, is_code
+from scoring.evidence.scopes import CodeFiles, is_code
 from scoring.evidence.transcripts.events import (
     AgentStarted,
     Call,
@@ -247,6 +247,10 @@ class Sightings:
         """Return by session when other code was put into the work tree, up to the end."""
         by_session: dict[SessionKey, CodeChanges] = defaultdict(CodeChanges)
         removed: set[tuple[SessionKey, str]] = set()
+        code = {
+            session: CodeFiles(self.edited.get(session, ()))
+            for session in {seen.session for seen in self.of(FileRemoved)}
+        }
         for seen in self.of(CodeSwitched, Edit, FileRemoved, WorkReset):
             session, path = seen.session, seen.text
             changes = by_session[session]
@@ -261,7 +265,7 @@ class Sightings:
                 changes.times.append(seen.time)
                 changes.names.append(path)
                 changes.last = seen.time
-            elif holds_one_of(path, filter(is_code, self.edited.get(session, ()))):
+            elif code[session].has_one_in(path):
                 changes.times.append(seen.time)
                 changes.names.append("")
                 if (session, path) in removed:  # it was moved away, and back
