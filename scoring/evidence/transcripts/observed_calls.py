@@ -111,19 +111,21 @@ class ObservedRuns:
         """Note what another call shows of tests that go on after the result of their call.
 
         A verdict takes the place of the one before, but a failure is final, and a pass without
-        the number of tests adds nothing to a pass.
+        the number of tests adds nothing to a pass. While the command runs, only a failure counts:
+        other tests may follow those that passed.
 
         Args:
             opened: the call of the tests.
             shown_at: where the result is that shows them.
             text: what they have printed since they were shown last.
-            failed: whether they failed; None while they run.
+            failed: whether they failed; None while they run, and where they were stopped.
         """
         index = self._index_of.get(opened)
         if index is None or opened.run is None:
             return
         verdict = verdict_of(opened.run, text, failed)
-        if verdict and verdict.passed is not None:
+        may_fail_yet = failed is None and verdict is not None and verdict.passed
+        if verdict and verdict.passed is not None and not may_fail_yet:
             noted = self.noted[index][0].passed
             has_counts = verdict.passed_tests is not None
             if noted is None or (noted and (has_counts or not verdict.passed)):

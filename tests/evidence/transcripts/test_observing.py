@@ -261,13 +261,16 @@ class TestRuns:
                 ["<status>running</status>\n<stdout>\n<exit_code>0</exit_code>"],
                 None,
             ),
-            "only some of its lines": (
+            "passed, and more may follow": (
                 "BashOutput",
-                {"bash_id": "b1", "filter": "passed"},
-                [f"<status>running</status>\n<stdout>\n{PASSED}"],
+                {"bash_id": "b1"},
+                [
+                    f"<status>running</status>\n<stdout>\n{PASSED}",
+                    f"<status>killed</status>\n<stdout>\n{PASSED}",
+                ],
                 None,
             ),
-            "only some of its lines, at the end": (
+            "only some of its lines": (
                 "BashOutput",
                 {"bash_id": "b1", "filter": "passed"},
                 [
@@ -278,7 +281,9 @@ class TestRuns:
             "all of its lines": (
                 "BashOutput",
                 {"bash_id": "b1", "filter": ""},
-                [f"<status>running</status>\n<stdout>\n{PASSED}"],
+                [
+                    f"<status>failed</status>\n<exit_code>1</exit_code>\n<stdout>\n{PASSED}"
+                ],
                 True,
             ),
             "another shell": (
