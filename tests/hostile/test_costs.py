@@ -545,7 +545,7 @@ def test_what_exceeds_a_bound_is_read_once_and_named_each_time(
     path.write_bytes(as_bytes([response(1)]) * 20)
 
     count = 0
-    read_whole = reading.read_whole
+    read_whole = lines.read_whole
 
     def counted(*arguments: Any) -> object:
         nonlocal count

@@ -864,7 +864,8 @@ def test_later_work_excuses_no_failure_by_tests_of_other_code(
     later = {"src/b.py": OTHER["src/a.py"]}
     sha = change.commit(later, SUBJECT)
     by_revert = [says("git revert -n HEAD"), TESTS, says("git revert --abort")]
-    before = {"reverted": by_revert, None: [TESTS], **ON_OTHER_CODE}[way]
+    ways: dict[str | None, list[Any]] = {"reverted": by_revert, None: [TESTS]}
+    before = (ways | ON_OTHER_CODE)[way]
     text = session(
         change,
         "t",

@@ -65,7 +65,7 @@ def droid(root: Path, result: Line, command: str = RUN) -> Path:
         "name": "Execute",
         "input": {"command": command},
     }
-    lines = [{"type": "session_start", "id": "s1", "cwd": "/work/app"}]
+    lines: list[Line] = [{"type": "session_start", "id": "s1", "cwd": "/work/app"}]
     for number, part in enumerate(
         (use, {"type": "tool_result", "tool_use_id": "c1"} | result)
     ):

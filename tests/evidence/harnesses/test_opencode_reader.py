@@ -538,13 +538,16 @@ class TestDatabase:
 
         asked: list[float] = []
         connect = sqlite3.connect
+
+        def connecting(name: str, wait: float, **options: Any) -> Any:
+            asked.append(wait)
+            return connect(name, wait, **options)
+
         with locked(first) if is_first_locked else contextlib.nullcontext():
             monkeypatch.setattr(
                 sqlite3,
                 "connect",
-                lambda name, wait, **options: (
-                    asked.append(wait) or connect(name, wait, **options)
-                ),
+                connecting,
             )
             reading = Reading(HARNESSES)
             texts = [
