@@ -117,17 +117,18 @@ def note_later_passes(units: Sequence[OpenUnit], files: Sequence[File]) -> None:
         session, _, command = key
         last = last_runs[key]
         since = max(run.began, committed.get(unit, 0))
-        first_edit = bisect_right(edits[session], run.began)
-        is_edited = first_edit < bisect_right(edits[session], last.ended)
-        first_switch = bisect_left(switches[session], since)
-        is_switched = first_switch < bisect_right(switches[session], last.ended)
         unit.passed_later = (
             bool(last.event.passed)
             and last.began >= since
             and last.has_all_of(run, command)
-            and not is_edited
-            and not is_switched
+            and not _is_any_within(edits[session], run.began + 1, last.ended)
+            and not _is_any_within(switches[session], since, last.ended)
         )
+
+
+def _is_any_within(times: Sequence[int], first: int, last: int) -> bool:
+    """Return whether one of some times, in ascending order, is from the first to the last one."""
+    return bisect_left(times, first) < bisect_right(times, last)
 
 
 def _uncommitted_edits(

@@ -36,6 +36,9 @@ _RUNS_IN_BACKGROUND = re.compile(
 )
 """What the result of a command that has not ended yet says, after what was printed so far."""
 
+_NOTICE_LIMIT = 1000
+"""How many characters at the end of a result are looked at for that."""
+
 _OUTPUT_OF_SHELL = re.compile("<(?:stdout|stderr|output)>")
 _EXIT_CODE = re.compile(r"<exit_code>(-?[0-9]{1,5})</exit_code>")
 
@@ -45,9 +48,6 @@ _NOTIFICATION = "<task-notification>"
 _NOTIFICATIONS_BEGIN = (_NOTIFICATION, "[SYSTEM NOTIFICATION")
 _TASK = re.compile(r"\s*<task-id>([\w-]+)</task-id>")
 _STATUS = re.compile("<status>(completed|failed)</status>")
-
-_NOTICE_LIMIT = 1000
-"""How many characters at the end of a result are looked at for that."""
 
 BOOKKEEPING = names(
     "agent-color agent-name agent-setting ai-title attribution-snapshot content-replacement"

@@ -179,9 +179,9 @@ def _command_in(asked: Any) -> str:
     arguments = member(asked, "args")
     if not arguments:
         return command
-    return script_of(
-        [command, *(arguments if isinstance(arguments, list) else [arguments])]
-    )
+    if not isinstance(arguments, list):
+        arguments = [arguments]
+    return script_of([command, *arguments])
 
 
 def _has_failed(result: PlainData) -> bool | None:
