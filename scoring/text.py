@@ -18,6 +18,9 @@ WHITE_SPACE = (
 SHORT_LENGTH = 12
 """How many characters of a SHA are shown."""
 
+MOST_SHOWN = 2_000
+"""How many characters of a message, or of a cell of a table, people see, as names may be long."""
+
 _WIDTH_OF_VALUE = 40
 """How many characters of a value a message shows."""
 

@@ -3,10 +3,10 @@
 from collections.abc import Iterator
 from datetime import date
 
-from scoring.text import printable, some_spans, spans, without_middle
+from scoring.text import MOST_SHOWN, printable, some_spans, spans, without_middle
 from scoring.views.gates import THE_WORK, Verdict
 
-from .output import MOST_OF_A_MESSAGE, kind_of
+from .output import kind_of
 
 _MOST_NUMBERS = 100  # characters of the numbers in a note
 
@@ -96,4 +96,4 @@ def _note_lines(verdict: Verdict) -> Iterator[str]:
 
 
 def _message(text: str) -> str:
-    return without_middle(printable(text), MOST_OF_A_MESSAGE)
+    return without_middle(printable(text), MOST_SHOWN)

@@ -15,6 +15,7 @@ import msgspec
 
 from scoring.errors import TakesLong, WriteError
 from scoring.text import (
+    MOST_SHOWN,
     as_utf8,
     iterations_named,
     json_escaped,
@@ -38,9 +39,6 @@ _DELETE = b"\x7f"
 
 _OBEYED = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 """Control characters that a terminal obeys, and that no line for people needs."""
-
-MOST_OF_A_MESSAGE = 2_000
-"""How many characters of a warning, an error or a note are printed, as names may be long."""
 
 
 def write(text: str, bound_to_reference: bool = False) -> None:
@@ -175,14 +173,19 @@ def _json(value: Any, indent: int = 1) -> bytes:
 def show(page: "Iterable[Block]", bound_to_reference: bool = False) -> None:
     """Show lines and tables: drawn on a terminal, and as text on a pipe.
 
+    Of long texts the middle is left out, unless the page is ``bound_to_reference``.
+
     Args:
         page: the blocks, in order.
         bound_to_reference: whether a pipe gets exactly the bytes of the reference, as in
             :func:`write`.
     """
-    if not on_terminal():
-        from scoring.views.table import pipe_text  # the version and JSON do not need it
+    # the version and JSON do not need it
+    from scoring.views.table import pipe_text, with_short_texts
 
+    if on_terminal() or not bound_to_reference:
+        page = map(with_short_texts, page)
+    if not on_terminal():
         write(pipe_text(page), bound_to_reference)
         return
 
@@ -360,7 +363,7 @@ def _print_message(kind: str, text: str) -> None:
     if sys.stderr is None:
         return
 
-    line = visible(without_middle(" ".join(text.splitlines()), MOST_OF_A_MESSAGE))
+    line = visible(without_middle(" ".join(text.splitlines()), MOST_SHOWN))
     line = line.encode("utf-8", "backslashreplace").decode()
     message = f"da-score: {kind}: {line}\n"
     with contextlib.suppress(OSError, ValueError):  # the reader may be gone

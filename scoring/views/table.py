@@ -10,7 +10,14 @@ from typing import NamedTuple, TypeAlias
 
 from rubric import BAND_LABELS, Bounds
 from rubric.breakdown import Coverage
-from scoring.text import as_utf8, cut, printable, short
+from scoring.text import (
+    MOST_SHOWN,
+    as_utf8,
+    cut,
+    printable,
+    short,
+    without_middle,
+)
 
 _GAP = "  "
 _SUBJECT_WIDTH = 72
@@ -244,6 +251,36 @@ def fixed(widths: Sequence[int], rows: Iterable[Cells], indent: str = "") -> Pag
 def pipe_text(blocks: Iterable[Block]) -> str:
     """Return a page as text for a pipe."""
     return "".join(line_or_table(block).pipe() for block in blocks)
+
+
+def with_short_texts(block: Block) -> Block:
+    """Return a part of a page without the middle of each text over 2,000 characters.
+
+    A line that people paste stays whole.
+    """
+    block = line_or_table(block)
+    if isinstance(block, Line):
+        return (
+            block if block.pasted else block._replace(parts=_shortened(block.cells()))
+        )
+
+    rows = []
+    for row in block.rows:
+        if not isinstance(row, TableRow):
+            row = TableRow(row)
+        notes = [without_middle(note, MOST_SHOWN) for note in row.notes]
+        rows.append(row._replace(cells=_shortened(row.cells), notes=notes))
+    return block._replace(rows=rows)
+
+
+def _shortened(cells: Cells) -> list[Cell]:
+    """Return cells, each without the middle of a text over 2,000 characters."""
+    shortened = []
+    for cell in map(as_cell, cells):
+        text = without_middle(cell.text, MOST_SHOWN)
+        brief = cell.brief and without_middle(cell.brief, MOST_SHOWN)
+        shortened.append(cell._replace(text=text, brief=brief))
+    return shortened
 
 
 def line_or_table(block: Block) -> Line | Table:

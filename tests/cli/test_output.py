@@ -29,12 +29,14 @@ from scoring.cli.group import cli
 from scoring.cli.output import (
     progress,
     put_item,
+    show,
     warn,
     write_json,
     write_json_around,
 )
 from scoring.errors import TakesLong
 from scoring.text import as_utf8, iterations_named, spans
+from scoring.views.table import Block, Line, Table, TableRow, pipe_text
 
 
 @pytest.mark.usefixtures("scored")
@@ -126,6 +128,49 @@ def as_in_the_sidecar(found: dict[str, Any], *others: str) -> dict[str, Any]:
             for row in kept["breakdown"]
         ]
     return kept
+
+
+LONG = "a" * 60_000
+
+
+class TestLongNames:
+    PAGE: tuple[Block, ...] = (
+        Table(("NAME", "N"), [("b", 1), TableRow((LONG, 2), notes=[LONG])]),
+        f"session {LONG}",
+    )
+
+    def test_lose_their_middle(self, capsys: pytest.CaptureFixture[str]) -> None:
+        show(self.PAGE)
+        head, other, row, note, line = capsys.readouterr().out.splitlines()
+        assert head.split() == ["NAME", "N"]
+        assert other.split() == ["b", "1"]
+        assert row.split() == ["a" * 997, "...", "a" * 997, "2"]
+        assert note.split() == row.split()[:3]
+        assert line.endswith(" ... " + "a" * 997)
+
+    def test_lose_it_on_a_terminal(
+        self, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr("scoring.cli.output.on_terminal", lambda: True)
+        show(self.PAGE, bound_to_reference=True)
+        assert len(capsys.readouterr().out) < 10_000
+
+    @pytest.mark.parametrize(
+        ("block", "bound_to_reference"),
+        [
+            pytest.param(f"task {LONG}", True, id="where the reference's bytes count"),
+            pytest.param(Line(LONG, pasted=True), False, id="in a command to paste"),
+            pytest.param(Table(("",), [(LONG[:2_000],)]), False, id="of 2,000"),
+        ],
+    )
+    def test_stay_whole(
+        self,
+        block: Block,
+        bound_to_reference: bool,
+        capsys: pytest.CaptureFixture[str],
+    ) -> None:
+        show([block], bound_to_reference)
+        assert capsys.readouterr().out == pipe_text([block])
 
 
 class TestJson:
