@@ -18,7 +18,7 @@ from scoring.evidence.commands.testruns import TestCommand, TestTools
 from scoring.evidence.commands.testverdicts import TestVerdict, verdict_of
 
 from .edits import PathTexts, is_absolute, path_in
-from .events import CommitMade, TestRun, key_of
+from .events import TEXT_LIMIT, CommitMade, TestRun, key_of
 from .open_calls import EventPlace, OpenCall
 
 _NOTHING_TO_STASH = "No local changes to save"
@@ -271,25 +271,32 @@ class ObservedCommits:
             self.noted.append((_commit_printed(ended_at, call, line), None))
 
     def with_unended(
-        self, calls: Iterable[OpenCall], homes: Collection[str]
+        self, calls: Iterable[OpenCall], texts: dict[str, int], homes: Collection[str]
     ) -> list[CommitMade]:
         """Return the commits, also those that calls without a result may have made.
 
-        Of those with a result, ``other_repository`` is set where that is known. No other commit is
-        asked about.
+        ``other_repository`` is set where that is known of the call.
 
         Args:
             calls: the calls without a result.
+            texts: the number of each text. The folder of such a commit is added.
             homes: the absolute paths of the folders of the session.
         """
+        noted = list(self.noted)
+        for opened in calls:
+            if opened.commits:
+                commit = opened.commit_without_sha(opened.place)
+                folder = _commit_folder(opened, opened.requests(1)[0])
+                if folder is not None:
+                    number = texts.setdefault(folder, len(texts))
+                    commit = replace(commit, folder=number)
+                noted.append((commit, opened))
+
         commits = []
-        for commit, call in self.noted:
+        for commit, call in noted:
             if call and call.commits_are_elsewhere(homes):
                 commit = replace(commit, other_repository=True)
             commits.append(commit)
-        for opened in calls:
-            if opened.commits:
-                commits.append(opened.commit_without_sha(opened.place))
         return commits
 
     def _note_quiet(self, opened: OpenCall, ended_at: EventPlace, text: str) -> None:
@@ -323,15 +330,23 @@ class ObservedCommits:
     def _folder_number(
         self, opened: OpenCall, request: git_commands.CommitRequest
     ) -> int | None:
-        """Return the number of the folder in which a command made commits, or None.
+        """Return the number of the folder in which a command made commits, or None."""
+        folder = _commit_folder(opened, request)
+        return None if folder is None else self._paths.number(folder)
 
-        None where the folder is not known, or is not an absolute path once it is joined.
-        """
-        if request.folder is None:
-            return None
-        path = expand_home(request.folder, [opened.folder])
-        folder = path_in(opened.folder, path)
-        return self._paths.number(folder) if is_absolute(folder) else None
+
+def _commit_folder(opened: OpenCall, request: git_commands.CommitRequest) -> str | None:
+    """Return the absolute path of the folder in which a command makes commits.
+
+    None where it is not known or too long to be kept.
+    """
+    if request.folder is None:
+        return None
+    path = expand_home(request.folder, [opened.folder])
+    folder = path_in(opened.folder, path)
+    if not is_absolute(folder) or len(folder) > TEXT_LIMIT:
+        return None
+    return folder
 
 
 def _commit_printed(

@@ -322,7 +322,7 @@ class Observations(ObservedTalk):
             undone = opened.does_one_thing and opened.key in self._failed_before_call
             opened.keep_effects(noted, opened.place, undone=undone)
         noted[TestRun] = self._runs.with_unended(unended, texts, homes)
-        noted[CommitMade] = self._commits.with_unended(unended, homes)
+        noted[CommitMade] = self._commits.with_unended(unended, texts, homes)
 
         for kind, in_any_order in noted.items():
             events.put(kind, sorted(in_any_order, key=attrgetter("line")))

@@ -440,11 +440,10 @@ def _commits_of(session: Session) -> list[SessionCommit]:
     commit counts if the call is in a file. A call that ended and printed no commit has no SHA.
     """
     events = list(session.events(CommitMade))
-    # when each was called, and whether it amends
-    calls: dict[int, tuple[int, bool]] = {}
+    calls: dict[int, SessionCommit] = {}
     for file, index, event in events:
         if not event.sha:
-            calls[event.call] = (file.times[index], event.amends)
+            calls[event.call] = file.session_commit(index, event)
 
     made: dict[tuple[int, str], SessionCommit] = {}
     late: dict[tuple[int, str], SessionCommit] = {}
@@ -456,8 +455,13 @@ def _commits_of(session: Session) -> list[SessionCommit]:
         if event.called_at is not None:
             made.setdefault((commit.line, commit.sha), commit)
         elif event.call in calls:
-            begun, amends = calls[event.call]
-            late[commit.line, commit.sha] = commit._replace(begun=begun, amends=amends)
+            call = calls[event.call]
+            late[commit.line, commit.sha] = commit._replace(
+                begun=call.time,
+                amends=call.amends,
+                folder=call.folder,
+                is_outside=commit.is_outside or call.is_outside,
+            )
     return list((late | made).values())
 
 

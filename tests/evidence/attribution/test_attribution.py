@@ -1149,6 +1149,29 @@ class TestTheTable:
         made.entry(mark, "work")
         assert brief(read(made)[1]) == ("commit", {"s1"}, kept)
 
+    @cases(
+        "command, kept",
+        {
+            "another repository": ("cd ../other && git commit -am x", 8 + 16),
+            "this one": ("git commit -am x", 2 + 8 + 16),
+        },
+    )
+    def test_a_commit_whose_result_a_resumed_session_has_is_where_it_was_called(
+        self, made: History, read: Read, command: str, kept: int
+    ) -> None:
+        session = made.session("s1")
+        session.edit(9, 1, "../other/b.py")
+        session.run(10, 2, command, "[main 0123456789ab] work\n 1 file changed")
+        session.edit(15, 8, "src/a.py")
+        mark = made.commit(20, "work", files={"src/a.py": "x"})
+        session.commits(20.2, 16, mark, "work")
+        made.entry(mark, "work")
+
+        resumed = made.session("s2")
+        resumed.lines = session.lines[3:]  # from the result of the first commit on
+        session.lines = session.lines[:3]
+        assert brief(read(made)[1]) == ("commit", {"s1"}, kept)
+
     @pytest.mark.parametrize("ends", [19, 21], ids=["before its commit", "behind it"])
     def test_a_run_is_of_the_commit_before_which_it_began(
         self, made: History, read: Read, ends: float

@@ -656,6 +656,27 @@ class TestMade:
         assert (made.line, made.call, made.called_at) == (0, begun.call, None)
         assert made.sha
 
+    @cases(
+        "command, folder, elsewhere",
+        {
+            "another repository": ("git -C ../other commit -m x", "/work/other", 1),
+            "a folder of the session": (
+                "cd sub && git commit -m x",
+                "/work/app/sub",
+                0,
+            ),
+            "no word names the folder": ('cd "$DIR" && git commit -m x', None, 0),
+        },
+    )
+    def test_without_a_result_says_where(
+        self, command: str, folder: str | None, elsewhere: int
+    ) -> None:
+        events = seen(bash(command, MADE_ONE)[0])
+        (begun,) = events.of(CommitMade)
+        assert begun.other_repository == elsewhere
+        named = None if begun.folder is None else events.texts[begun.folder]
+        assert named == folder
+
 
 class TestEdit:
     @pytest.mark.parametrize(
