@@ -44,8 +44,8 @@ class _ClaimForms(NamedTuple):
 def claims_tests_pass(text: str) -> bool:
     """Return whether a text says, in words that leave no doubt, that tests passed.
 
-    Blocks of code, quotations and quoted lines (``> ...``) do not count. Nor does what comes more
-    than 20,000 characters before the end.
+    One clause that says so is enough, whatever the others say. Blocks of code, quotations and
+    quoted lines (``> ...``) do not count, and of a longer text only the last 20,000 characters do.
     """
     text = text[-_TEXT_LIMIT:].lower()
     if not _may_claim(text):

@@ -72,9 +72,15 @@ class WriterRule(OptionRule):
     into: str = ""
 
     def named_files(self, arguments: Words) -> list[str]:
-        """Return the files and folders that options among the arguments name, by ``into``."""
+        """Return the files and folders that options among the arguments name, by ``into``.
+
+        An option without a name is left out.
+        """
+        if not self.into:
+            return []
+
         files = []
-        for argument, following in pairwise((*arguments, "")) if self.into else ():
+        for argument, following in pairwise((*arguments, "")):
             match = re.fullmatch(f"(?:{self.into})=?(.*)", argument, re.DOTALL)
             if match and (match[1] or following):
                 files.append(match[1] or following)
@@ -129,7 +135,9 @@ class ProgramCall(NamedTuple):
 
 
 def _program_call(words: Words, names: Collection[str]) -> ProgramCall:
-    """Return a command with its program as a table names it, with subcommands or without a version.
+    """Return a command with its program as a table names it: without folder, with subcommands.
+
+    A name that the table does not have loses its version: ``python3.12`` is ``python``.
 
     Args:
         words: the words of a simple command, at least one.
@@ -150,6 +158,8 @@ def _program_call(words: Words, names: Collection[str]) -> ProgramCall:
 
 def rewritten_path(words: Words) -> str:
     """Return the path that a simple command changes in place, "." for its folder, "" for nothing.
+
+    Of several paths only the last is returned.
 
     Args:
         words: the words of the command, at least one.
@@ -195,14 +205,15 @@ def possible_targets(
 ) -> Iterator[str]:
     """Yield the paths that a simple command may write, from the folder that it runs in.
 
-    ``PATH/**`` is everything below a path, and ``$/PATH`` the path in an unknown folder.
+    ``PATH/**`` is everything below a path, ``$/PATH`` the path in an unknown folder, and ``$`` any
+    path at all, as for more than three ``find`` within each other.
 
     Args:
         words: the words of the command, at least one.
         line: the text of the whole command line, which may hold code.
         takes_words: whether another program, such as ``xargs``, passes further words on to the
             command. These may be files that the line names, or any below the folder it runs in.
-        finds: in how many commands ``find`` the command is.
+        finds: how many commands ``find`` the command is in.
     """
     if finds > _MOST_FINDS:
         yield "$"
@@ -236,9 +247,9 @@ def possible_targets(
 
 
 def _paths_between(code: str, breaks: re.Pattern[str]) -> Iterator[str]:
-    """Yield the names of files in code that may write, each here and in an unknown folder.
+    """Yield each file name in code twice: as it is, and as ``$/NAME``, in an unknown folder.
 
-    Nothing for code without a word that writes. ``breaks`` matches what separates names.
+    Code in which no word writes has none. ``breaks`` matches what separates names.
     """
     if not _CODE_THAT_WRITES.search(code):
         return
@@ -253,7 +264,7 @@ def _paths_between(code: str, breaks: re.Pattern[str]) -> Iterator[str]:
 def _targets_of_find(arguments: Words, line: str, finds: int) -> Iterator[str]:
     """Yield the paths that ``find`` writes itself, and those that the command it starts may write.
 
-    Only the first command that it starts counts. It is in as many ``find`` as ``finds`` says.
+    Only the first command that it starts counts. That one is in ``finds`` commands ``find``.
     """
     for argument, following in pairwise(arguments):
         if argument.startswith(_FIND_OUTPUTS):
@@ -272,7 +283,10 @@ def _targets_of_find(arguments: Words, line: str, finds: int) -> Iterator[str]:
 
 
 def _targets_of_call(call: ProgramCall) -> list[str]:
-    """Return the paths that the table says a program may write. An unknown one writes none."""
+    """Return the paths that the table says a program may write.
+
+    An unknown program writes none. Where its rule does not apply, only what its options name.
+    """
     rule = _WRITERS.get(call.name)
     if rule is None:
         return []
@@ -299,8 +313,9 @@ def _targets_of_call(call: ProgramCall) -> list[str]:
 def _targets_of_copy(call: ProgramCall, named: Words) -> list[str]:
     """Return what a copy, a move or a link may write: its destination, and files in that folder.
 
-    The first of ``named``, the folders that options name, is the destination where there is any.
-    Empty where the command does not say where the copy goes.
+    Where folders may be copied, what is below of these counts too (``/**``). Empty where the
+    command does not say where the copy goes. ``named`` are the folders that options name; the
+    destination is the first of these, else the last operand.
     """
     destination = "." if call.name == "ln" else ""
     if named:
@@ -336,8 +351,8 @@ def _targets_of_copy(call: ProgramCall, named: Words) -> list[str]:
 def maybe_written(commands: Commands, folder: str, line: str) -> Iterator[str]:
     """Yield the paths that commands may write, without those that redirections name in plain words.
 
-    ``$`` in a path means anything. Temporary files count only where the line starts in a temporary
-    folder.
+    A path with a variable or wildcard is yielded as it is. Any other one begins with ``$/``, which
+    means any folder. Temporary files count only where the line starts in a temporary folder.
 
     Args:
         commands: the commands of a line.
@@ -377,14 +392,3 @@ def _possible_paths(
             takes_words = "xargs" in part.starters
             for path in possible_targets(part.words, line, takes_words=takes_words):
                 yield posixpath.join(folder, path)
-
-
-def work_trees_added(words: Words) -> list[str]:
-    """Return the words of ``git worktree add`` that may be the folder, none of other commands."""
-    if words[:1] != ("git",) or "worktree" not in words:
-        return []
-
-    arguments = list(words[words.index("worktree") + 1 :])
-    if arguments[:1] != ["add"]:
-        return []
-    return [word for word in arguments[1:] if not is_option(word)]

@@ -135,7 +135,7 @@ class Reset(NamedTuple):
 
     Attributes:
         kind: how the command takes work back.
-        paths: the files and folders as written, for the kind "paths"; empty for other kinds.
+        paths: the files and folders as written, for the kinds "paths" and "checkout"; else empty.
     """
 
     kind: ResetKind
@@ -208,7 +208,8 @@ def undoes_last_commit(commands: Commands) -> bool:
 def _undoes_after(undoes: bool, command: GitCommand) -> bool:
     """Return whether the last commit counts as taken back, with its changes kept, after a command.
 
-    Any reset without ``--hard`` decides again; ``--hard`` changes nothing.
+    It does not after a commit. Any reset without ``--hard`` decides again. Other commands, with
+    ``reset --hard``, change nothing.
 
     Args:
         undoes: whether it is taken back before the command.
@@ -252,7 +253,7 @@ def _shows_text(command: ShellCommand) -> bool:
 
 
 def _subject(arguments: Words) -> str:
-    """Return the subject that ``git commit`` is given, or "" where no plain words give one."""
+    """Return the subject that ``git commit -m`` is given, or "" where no plain words give one."""
     for option, message in pairwise(arguments):
         if option in _MESSAGE_OPTIONS:
             if "$" in message or "`" in message:
@@ -272,9 +273,10 @@ def commit_lines(output: str) -> list[CommitLine]:
 def commits_printed(requests: Sequence[CommitRequest], output: str) -> list[CommitLine]:
     """Return the commits that an output reports and that commands can have made, in order.
 
-    Something else may print a line that looks the same. So where each command makes one commit at
-    most, given subjects decide, and then the summaries below the lines. What git prints is last
-    where its command is. Elsewhere each line counts that is left, since a hook prints before git.
+    All lines ``[BRANCH SHA] SUBJECT`` count where a command may make several commits. Where each
+    makes one at most, something else may have printed such a line. Then lines with a given subject
+    count, and of too many lines those with a summary below. Where the last command ends the line,
+    only as many lines as there are commands count, the last ones.
 
     Args:
         requests: the commands of the line that make commits.

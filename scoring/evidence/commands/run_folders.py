@@ -71,6 +71,9 @@ def folder_of(
 ) -> str | None:
     """Return the folder that a command runs in, as a path from the folder of the line.
 
+    The ``cd`` before the command decides, and then its own words: an option with a folder, or an
+    operand in a temporary folder, which counts as the folder.
+
     Args:
         commands: all commands of the line.
         index: the index of the command.
@@ -175,6 +178,9 @@ _session_folders = lru_cache(maxsize=4)(_SessionFolders)
 
 def is_elsewhere(start: str, folder: str, session_folders: Collection[str]) -> bool:
     """Return whether a folder is outside of a session's folders, or holds what is thrown away.
+
+    A folder above one of the session's is not outside. Where ``start`` is not known, a relative
+    folder is outside if it leads up.
 
     Args:
         start: the folder in which a call of the agent starts; "" where it is not known.
@@ -299,10 +305,10 @@ def with_folders(
 
 
 def leaves_folder_unknown(command: ShellCommand) -> bool:
-    """Return whether the folder in which the line goes on is unknown after a command.
+    """Return whether it is unknown in which folder the line goes on after a command.
 
-    It is after a change of the folder that may not run, holds only in a group, or is not to a plain
-    word.
+    It is known after ``cd`` with one plain word, outside of groups and not after ``&&`` or ``||``,
+    and after any command that changes no folder.
     """
     if command.words[:1] not in (*_CHANGE_FOLDER, ("popd",)):
         return False

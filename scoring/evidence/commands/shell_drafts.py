@@ -56,7 +56,7 @@ class CommandDraft:
             self.pieces = []
 
     def read_plain(self, run: str) -> None:
-        """Read a text of blanks and words without special characters, which is not empty.
+        """Read a text of blanks and words. It is not empty and has no special characters.
 
         A word at the end of the text may go on after it, and so becomes a piece.
         """
@@ -76,7 +76,7 @@ class CommandDraft:
         self.words += words
 
     def note_redirection(self, operator: str) -> str:
-        """Note a redirection.
+        """Note a redirection. One that copies or closes a descriptor, as ``2>&1``, is left out.
 
         A number right before the operator is its descriptor.
 

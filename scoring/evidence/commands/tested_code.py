@@ -12,7 +12,7 @@ from scoring.evidence.scopes import is_code
 
 from .file_writes import rewritten_path
 from .git_commands import GitCommand, git_commands, resets, restored
-from .programs import is_option
+from .programs import Words, is_option
 from .shell_command import Commands
 
 _OLDER = re.compile(
@@ -58,24 +58,28 @@ _DETACH = frozenset({"--detach", "-d"})
 
 
 def stash_states(commands: Commands) -> list[bool]:
-    """Return whether the work is in a stash after each command of a line that changes that."""
+    """Return, for each ``git stash`` that puts work into a stash or takes it out, whether it is in.
+
+    Other commands, as ``git stash list``, are left out.
+    """
     stashes = [call for call in _git_calls(commands) if call.subcommand == "stash"]
     states = [_is_stashed_after(call, None) for call in stashes]
     return [state for state in states if state is not None]
 
 
 def checked_out_code(commands: Commands, folder: str = "") -> str | None:
-    """Return which code a line puts into the work tree that other commits have, the last one.
+    """Return what a line puts into the work tree in place of its code; the last command decides.
 
-    That is what ``git checkout`` or ``git switch`` names alone, and else "", as where a line takes
-    code out. None where it does nothing of this.
-
-    A new branch of the current commit has the same code, and so has a merge, with more. Files that
-    are not code do not count, and neither does what git does outside of the folder of the line.
+    A new branch of the current commit keeps the code, and so does a merge. Files that are not code
+    do not count, and neither does what git does outside of the folder of the line.
 
     Args:
         commands: the commands of the line.
         folder: the folder in which they start; "": not known.
+
+    Returns:
+        The branch, tag or SHA where that is all that ``git checkout`` or ``git switch`` names; ""
+        for other code, as after ``git revert`` or ``git clean``; None where the code stays.
     """
     code = None
     if any(command.words[:3] == ("gh", "pr", "checkout") for command in commands):
@@ -177,10 +181,27 @@ def work_trees_of(commands: Commands) -> Iterator[str]:
             yield path
 
 
+def work_trees_added(words: Words) -> list[str]:
+    """Return the words of ``git worktree add`` that may be the folder, none of other commands.
+
+    :func:`work_trees_of` knows which one is the folder.
+    """
+    if words[:1] != ("git",) or "worktree" not in words:
+        return []
+
+    arguments = list(words[words.index("worktree") + 1 :])
+    if arguments[:1] != ["add"]:
+        return []
+    return [word for word in arguments[1:] if not is_option(word)]
+
+
 def tests_other_code(
     commands: Commands, index: int, folder: str | None, *, stashed: bool = False
 ) -> bool:
-    """Return whether a test run tests other code than the work, by what comes before it.
+    """Return whether a test run tests other code than the work, by the line's commands of git.
+
+    It does where the work is in a stash then, an older commit or another work tree is there, or git
+    takes back after the run what the line changed before it.
 
     Args:
         commands: all commands of the line.
@@ -190,11 +211,11 @@ def tests_other_code(
         stashed: whether an earlier line left the work in a stash.
     """
     calls = list(_git_calls(commands))
-    returns_later = False
-    for call in calls:
-        if call.position > index and call.subcommand in ("checkout", "switch"):
-            returns_later = returns_later or bool(_operands(call))
-
+    returns_later = any(
+        call.subcommand in ("checkout", "switch") and _operands(call)
+        for call in calls
+        if call.position > index
+    )
     is_stashed: bool | None = stashed
     is_older = False
     is_other_tree = False
@@ -213,7 +234,7 @@ def tests_other_code(
 
 
 def _is_undone_after(commands: Commands, index: int) -> bool:
-    """Return whether git takes a file back after a test run that the line changed before it."""
+    """Return whether git takes back, after a test run, a file that was changed before that run."""
     changed: set[str] = set()
     for command in commands[:index]:
         changed.update(command.writes)
@@ -289,14 +310,13 @@ def _is_older_after(call: GitCommand, before: bool, *, returns_later: bool) -> b
 
 
 def _adds_other_tree(call: GitCommand, folder: str) -> bool:
-    """Return whether a command is ``git worktree add`` of other code, into a folder above another.
+    """Return whether a command adds a work tree of other code that is, or is above, a folder.
 
-    The revision is not HEAD. Where a new branch is made, it is spelled as an older commit.
+    Other code is a revision that is not HEAD. For a new branch it must be spelled as an older one.
 
     Args:
         call: the command.
-        folder: the folder that is in the work tree or is the work tree, from the folder of the
-            line; "" for the folder of the line.
+        folder: the folder, from the folder of the line; "" for the folder of the line.
     """
     action, path, revision, *_ = (*_operands(call), "", "", "")
     if action != "add" or revision in ("", *_CURRENT_COMMIT):

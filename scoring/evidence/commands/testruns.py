@@ -90,11 +90,11 @@ class TestCommand(NamedTuple):
         return self.is_left or self.other_code == "last"
 
     def shown_by(self, text: str, *, is_rewritten: bool) -> Self:
-        """Return the command line as a program runs it that shows what it prints.
+        """Return this command line for an output that comes from a program which ran the line.
 
         Args:
-            text: the text of the program, which it may print.
-            is_rewritten: whether the program may change the output of the command line.
+            text: the text of the program. The program may print any words of it.
+            is_rewritten: whether the program may change the output of the line.
         """
         words = frozenset(PRINTED_WORD.findall(text))
         shown = self.shown._replace(
@@ -223,9 +223,10 @@ def _exit_proof(commands: Commands, index: int) -> ExitProof:
 
 
 def _commands_required_by(commands: Commands, index: int) -> Commands:
-    """Return the commands before one, in order, as far back as ``&&`` and ``|`` join them to it.
+    """Return the commands that ``&&`` and ``|`` join, one to the next, to the one at an index.
 
-    One that ``&&`` follows must have succeeded for the one at the index to be reached.
+    They come before it, and are in order. One that ``&&`` follows must have succeeded for the one
+    at the index to be reached. Empty where neither joins.
     """
     first = index
     while first > 0 and commands[first].connector in ("&&", "|"):
@@ -309,9 +310,9 @@ def _tools_of_others(commands: Commands, runs: Mapping[int, str]) -> frozenset[s
 def _hooks_in(
     commands: Commands, first_run_index: int
 ) -> Literal["", "before", "after"]:
-    """Return where the first command is that runs hooks of git, before the first test run or after.
+    """Return where the first command with hooks of git is: before the first test run, or after.
 
-    "" where the line runs no hooks.
+    "" where the line runs no hooks, as with ``--no-verify``.
     """
     for index, command in enumerate(commands):
         first_words = command.words[1 : 1 + _HOOK_WORD_LIMIT]

@@ -44,11 +44,12 @@ def program_names(words: Words) -> list[str]:
 
     Each of these is a name, without doubles:
 
-    - the program, or else the script that an interpreter runs, with and without its suffix;
+    - the program, or the script that an interpreter runs, with and without its suffix;
     - that name with its first operand;
     - the targets of a task runner.
 
-    Empty for ``git`` and other common programs, which run for no verifier.
+    For an interpreter without a script only its own name; empty for ``git`` and other common
+    programs, which run for no verifier.
 
     Args:
         words: the words of the command, at least one.

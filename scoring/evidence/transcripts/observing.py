@@ -12,10 +12,10 @@ from collections.abc import Callable, Iterable
 from operator import attrgetter
 from typing import Any
 
-from scoring.evidence.commands.file_writes import work_trees_added
 from scoring.evidence.commands.git_commands import CommitRequest
 from scoring.evidence.commands.objective_flags import CallFlag, command_flags
 from scoring.evidence.commands.shell import commands_of
+from scoring.evidence.commands.tested_code import work_trees_added
 from scoring.evidence.commands.testruns import TestTools
 
 from .edits import AddedLines, lines_patched, paths_patched, with_slashes

@@ -7,7 +7,6 @@ from scoring.evidence.commands.file_writes import (
     maybe_written,
     removed_paths,
     rewritten_path,
-    work_trees_added,
 )
 from scoring.evidence.commands.shell import commands_of
 
@@ -48,21 +47,3 @@ def test_what_find_within_find_writes_is_known_up_to_a_depth(depth: int) -> None
         assert any(path.endswith("out.txt") for path in paths)
     else:
         assert paths == ["/r/$"]  # anything
-
-
-@pytest.mark.parametrize(
-    ("command", "folders"),
-    [
-        ("git worktree add ../hotfix", ["../hotfix"]),
-        ("git worktree add -b fix ../hotfix main", ["fix", "../hotfix", "main"]),
-        ("git -C repo worktree add hotfix", ["hotfix"]),
-        ("git worktree list", []),
-        ("git worktree remove ../hotfix", []),
-        ("worktree add ../hotfix", []),
-        ("git add worktree", []),
-    ],
-)
-def test_the_folders_of_work_trees_that_a_command_may_add(
-    command: str, folders: list[str]
-) -> None:
-    assert work_trees_added(tuple(command.split())) == folders

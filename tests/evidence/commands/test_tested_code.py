@@ -4,6 +4,7 @@ import pytest
 
 from scoring.evidence.commands.shell import commands_of
 from scoring.evidence.commands.tested_code import tests_other_code as is_of_other_code
+from scoring.evidence.commands.tested_code import work_trees_added
 
 
 @pytest.mark.parametrize(
@@ -18,3 +19,21 @@ from scoring.evidence.commands.tested_code import tests_other_code as is_of_othe
 )
 def test_the_code_that_a_run_tests(line: str, expected: bool) -> None:
     assert is_of_other_code(commands_of(line), 1, "", stashed=False) is expected
+
+
+@pytest.mark.parametrize(
+    ("command", "folders"),
+    [
+        ("git worktree add ../hotfix", ["../hotfix"]),
+        ("git worktree add -b fix ../hotfix main", ["fix", "../hotfix", "main"]),
+        ("git -C repo worktree add hotfix", ["hotfix"]),
+        ("git worktree list", []),
+        ("git worktree remove ../hotfix", []),
+        ("worktree add ../hotfix", []),
+        ("git add worktree", []),
+    ],
+)
+def test_the_folders_of_work_trees_that_a_command_may_add(
+    command: str, folders: list[str]
+) -> None:
+    assert work_trees_added(tuple(command.split())) == folders
