@@ -97,7 +97,7 @@ class Period(NamedTuple):
 
 
 _DATE = re.compile(r"(\d{4})-(\d{1,2})(?:-(\d{1,2}))?")
-_NEWEST = re.compile(r"(\d{1,4}) ?(d|days?|w|weeks?)")
+_NEWEST = re.compile(r"([1-9]\d{0,3}) ?(d|days?|w|weeks?)")
 _A_DAY = datetime.timedelta(days=1)
 
 

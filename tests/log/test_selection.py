@@ -86,7 +86,8 @@ def test_a_whole_month_is_written_as_a_month(text: str, words: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ["", "soon", "2026-13-1", "2026-2-30", "d", "-3d", "9999 weeks!"]
+    "text",
+    ["", "soon", "2026-13-1", "2026-2-30", "d", "-3d", "0d", "0 weeks", "9999 weeks!"],
 )
 def test_what_names_no_days(text: str) -> None:
     with pytest.raises(OptionError, match="names no days"):
