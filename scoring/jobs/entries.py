@@ -15,6 +15,7 @@ from scoring.evidence.git.authorship import AttributedHistory
 from scoring.evidence.git.commit_history import ChangeSize, WrittenCommit
 from scoring.evidence.git.repository import GitRepository
 from scoring.files import exclusive_lock, make_folder, write_atomically
+from scoring.log.find import ARCHIVE_NAME
 from scoring.log.model import SCHEMA_NESTED
 from scoring.log.parse import ENTRIES
 from scoring.log.schema import DescribedField, described_fields
@@ -121,9 +122,14 @@ def new_entry(
             iteration = log.highest + 1
 
         path = log.files.get(iteration, log_dir / f"iter-{iteration}.yaml")
-        if os.path.lexists(path):
+        existing = path if os.path.lexists(path) else None
+        if not existing and any(
+            record.iteration == iteration for record in log.records
+        ):
+            existing = log_dir / ARCHIVE_NAME
+        if existing:
             raise InputError(
-                f"{path}: iteration {iteration} has an entry already; it was left alone"
+                f"{existing}: iteration {iteration} has an entry already; it was left alone"
             )
         write_atomically(path, template(iteration, fields).encode(), mode=ENTRY_MODE)
 

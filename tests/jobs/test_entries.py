@@ -142,6 +142,17 @@ class TestNew:
         assert [path.name for path in place.log.iterdir()] == ["iter-9.yaml"]
         assert (place.log / "iter-9.yaml").read_bytes() == before
 
+    def test_leaves_the_numbers_of_the_archive_alone(
+        self, place: Place, da_score: DaScore
+    ) -> None:
+        place.repo.commit({"a": "1"}, "first")
+        (place.log / "historical.yaml").write_text("iterations:\n- iteration: 8\n")
+        assert "historical.yaml: iteration 8 has an entry already" in one_line(
+            da_score("entry", "new", "8")
+        )
+        assert [path.name for path in place.log.iterdir()] == ["historical.yaml"]
+        assert da_score("entry", "new", "7").status == 0
+
     def test_works_in_a_repository_without_commits_unless_one_is_named(
         self, place: Place, da_score: DaScore
     ) -> None:
