@@ -65,6 +65,7 @@ class Validity(NamedTuple):
         observed: how well each single observation does, by its name.
         baselines: how well counting lines and a constant do, by name.
         bands: the cases of each band, the one with the highest mean score first.
+        tried: how many single observations are known of enough cases, and not the same in all.
         foretelling: the names of the observations that are clear of chance, given how many were
             tried, the clearest first.
     """
@@ -80,15 +81,8 @@ class Validity(NamedTuple):
     observed: Mapping[str, Foretold]
     baselines: Mapping[str, Foretold]
     bands: tuple[BandRow, ...]
+    tried: int
     foretelling: tuple[str, ...]
-
-    @property
-    def tried(self) -> int:
-        """How many single observations are known of enough cases, and not the same in all."""
-        chances = [
-            _chance_of(figure, _AUC_OF_A_COIN) for figure in self.observed.values()
-        ]
-        return sum(chance is not None for chance in chances)
 
     @property
     def measure(self) -> str:
@@ -177,9 +171,10 @@ def validity(
         score, positives, [baseline.auc for baseline in baselines.values()]
     )
 
+    chances = _chances(observed, _AUC_OF_A_COIN if is_binary else 0.0)
     foretelling: tuple[str, ...] = ()
     if verdict != TOO_FEW:
-        foretelling = _clear_of_chance(observed, _AUC_OF_A_COIN if is_binary else 0.0)
+        foretelling = _clear_of_chance(chances)
 
     return Validity(
         outcome=outcome,
@@ -193,6 +188,7 @@ def validity(
         observed=observed,
         baselines=baselines,
         bands=_by_band(scored),
+        tried=len(chances),
         foretelling=foretelling,
     )
 
@@ -220,21 +216,26 @@ def _chance_of(figure: Foretold, of_a_coin: float) -> float | None:
     return math.erfc(abs(figure.auc - of_a_coin) / spread / math.sqrt(2))
 
 
-def _clear_of_chance(
+def _chances(
     figures: Mapping[str, Foretold], of_a_coin: float
-) -> tuple[str, ...]:
-    """Return the names of the figures that are clear of chance, the clearest first (Holm, 1979).
-
-    The more figures there are, the clearer each must be. ``of_a_coin`` is as for
-    :func:`_chance_of`.
-    """
-    chances: list[tuple[float, str]] = []
+) -> list[tuple[float, str]]:
+    """Return the figures that have a chance, see :func:`_chance_of`: the chance, and the name."""
+    chances = []
     for name, figure in figures.items():
         chance = _chance_of(figure, of_a_coin)
         if chance is not None:
             chances.append((chance, name))
-    chances.sort()
+    return sorted(chances)
 
+
+def _clear_of_chance(chances: Sequence[tuple[float, str]]) -> tuple[str, ...]:
+    """Return the names of the figures that are clear of chance, the clearest first (Holm, 1979).
+
+    The more figures there are, the clearer each must be.
+
+    Args:
+        chances: the chance and the name of each figure, in order.
+    """
     clear = []
     for index, (chance, name) in enumerate(chances):
         if chance * (len(chances) - index) >= _CLEAR_CHANCE:

@@ -559,6 +559,25 @@ def test_single_observations_are_clear_of_chance_only_for_as_many_as_were_tried(
         assert validity(some, "defective", "3.1.0", 14).foretelling == clear
 
 
+@pytest.mark.parametrize(
+    ("pairs", "tried"),
+    [
+        pytest.param("00 00 00 01 10 11 11 11", 1, id="a correlation of 0.5"),
+        pytest.param("00 00 01 01 10 10 11 11", 0, id="a correlation of 0"),
+    ],
+)
+def test_of_outcomes_by_degrees_a_coin_has_a_correlation_of_0(
+    pairs: str, tried: int
+) -> None:
+    cases = []
+    for n, (seen, truth) in enumerate(pairs.split() * 4):
+        observed = {"edits": float(seen)}
+        good = 0.2 + int(truth) / 2
+        cases.append(Case(n, f"s{n // 16}", good, "good", 10, good, {}, observed))
+    found = validity(cases, "yield", "3.1.0", 14)
+    assert (found.tried, len(found.foretelling)) == (tried, tried)
+
+
 def test_the_help_names_every_outcome(da_score: DaScore) -> None:
     text = " ".join(da_score("validate", "--help").out.split())
     assert f"What the score should predict: {', '.join(OUTCOMES)}." in text
