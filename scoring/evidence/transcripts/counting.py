@@ -143,7 +143,7 @@ def with_stated_totals(
     if not all_totals:
         return events
 
-    responses = events.of(Response)
+    responses = list(events.of(Response))
     unmeasured = [
         index
         for index, response in enumerate(responses)

@@ -292,8 +292,10 @@ def test_parts_of_the_default_model_count_once(
     first = answer(1, 5, model=""), shutdown(2, x=(5, 3, 0, 0))
     second = answer(3, 6, model=""), shutdown(4, x=second_end)
     events = session(tmp_path, *first, *second, head=head)
+    unmeasured = list(events.of(Response))
     responses = with_stated_totals(events, dict.fromkeys(range(20), 1)).of(Response)
     assert [tokens_of(response)[:2] for response in responses] == [(5, 3), (6, 9)]
+    assert events.of(Response) == unmeasured  # at other places they count differently
 
 
 @pytest.mark.parametrize(
