@@ -123,7 +123,8 @@ def may_be_written(path: str, possible: str, tops: Collection[str] = ()) -> bool
     True for a possible path that is too long to be kept in full.
 
     Args:
-        path: the path of a file. A possible path may have more folders before the same names.
+        path: the path of a file. A possible path may have more folders before the same names, and
+            one that is not absolute may have fewer.
         possible: a path in which ``$`` begins what is not known, and ``/**`` at the end means
             everything below.
         tops: folders that may hold the file. Where ``possible`` means everything below one of

@@ -153,7 +153,8 @@ class AttributedScan(Scan):
         """Note the checkpoints with transcripts that are not read, and the checkpoints not here.
 
         The agent of an unread transcript becomes the problem of an iteration of which no line is
-        here. The checkpoints that are not here go to the survey.
+        here. The checkpoints that are not here go to the survey; where the branch that holds
+        checkpoints is here, only those that have a ref of their own do.
 
         Args:
             shares: the iterations.
@@ -245,7 +246,8 @@ def checkpoint_transcripts(
 ) -> Discovery:
     """Return the transcripts of checkpoints, each once although several checkpoints may hold it.
 
-    A transcript with an object that is not in this clone goes to ``left_out`` instead.
+    A transcript with an object that is not in this clone goes to ``left_out`` instead. A session
+    without a transcript adds nothing.
     """
     transcripts: dict[tuple[str, ...], TranscriptFile] = {}
     left_out: list[FileFound] = []
@@ -340,8 +342,8 @@ def _files_of(
 def _keep_known_commits(sessions: Iterable[Session], sha_of: Mapping[str, str]) -> None:
     """Keep in sessions only the commits that git has, each with its whole SHA in place of digits.
 
-    Only the digits that git printed say which commit of the repository a commit of a session is.
-    Digits of two commits, or that are the name of a tag, say nothing.
+    A commit that became another one goes, as do digits of two commits and digits that are the name
+    of a tag.
 
     Args:
         sessions: the sessions, which are changed.

@@ -104,7 +104,10 @@ def _reviewers(checkpoints: Iterable[Checkpoint]) -> set[str]:
 
 
 def _note_counted_twice(shares: Iterable[Share]) -> None:
-    """Set ``counted_for`` of the iterations that have a commit which an earlier entry names."""
+    """Set ``counted_for`` of the iterations that have a commit which earlier entries name.
+
+    Of several earlier ones the first counts.
+    """
     first: dict[str, int] = {}
     for share in shares:
         earliest = share.index
@@ -286,7 +289,8 @@ def _other_listed_parts(share: Share) -> Iterable[SessionPart]:
 def _note_method(share: Share) -> None:
     """Set ``method`` and ``end`` of a share that has parts.
 
-    The end is when a line shows the commit; else the later of the last line and the author time.
+    The method is "checkpoint" where its checkpoints list a tree with a part, else "commit". The end
+    is when a line shows the commit; without that, the later of the last line and the author time.
     """
     is_listed = any(part.tree in share.listed for part in share.parts)
     share.method = "checkpoint" if is_listed else "commit"
@@ -342,7 +346,8 @@ def _took_edits(
 ) -> bool:
     """Return whether the commit of a share, at the end of ``part``, took edits of ``previous``.
 
-    False where the share has a part with edits, or its checkpoint in this tree is too old.
+    False where the share has a part with edits, or its checkpoint in this tree is too old. Else
+    True where one call made the commits at the ends of both parts.
     """
     if not share.question.may_have_stored(part.tree):
         return False

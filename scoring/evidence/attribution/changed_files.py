@@ -42,11 +42,14 @@ class ChangedFiles:
             changes.sort()
 
     def pending(self, index: int, part: SessionPart) -> set[str]:
-        """Return the files with a last edit in a part that no other commit took before one.
+        """Return the files of a part that are pending when the commit of an iteration is made.
+
+        No other commit before that one took their last edit in the part. Files that no commit
+        changed are left out.
 
         Args:
-            index: the index of the iteration with that one commit.
-            part: the part. Its files that no commit changed are left out.
+            index: the index of the iteration.
+            part: the part.
         """
         pending = set()
         for name in part.tree.edited:
@@ -109,11 +112,10 @@ class ChangedFiles:
         return changes[first:end]
 
     def untaken(self, index: int, part: SessionPart) -> SessionPart:
-        """Return the end of a part that no other commit can have taken before an iteration's.
+        """Return the lines at the end of a part that no commit took before that of an iteration.
 
-        It begins after the first change of a file, by the commit of another iteration, that follows
-        an edit of it in the part; of the edits the one counts that was taken last. Without such a
-        change it is the whole part.
+        The first commit of another iteration that changed a file after an edit of it took the edit,
+        and all lines up to the commit. The whole part is returned where none took an edit.
         """
         tree = part.tree
         start = part.start

@@ -135,9 +135,10 @@ def _result(
 ) -> ClaimResult | None:
     """Compare a claim with the last test run up to it.
 
-    None where nothing certain can be said. The session's own runs decide, and those of its
-    sub-agents that edited. Without such a run, the last one of another session or of a reviewing
-    sub-agent can only confirm the claim.
+    The session's own runs decide, and those of its sub-agents that edited. Without such a run, the
+    last one of another session or of a reviewing sub-agent can only confirm the claim. Without any
+    run it is "no run". None where nothing certain can be said, as for a run without a verdict, or
+    where sub-agents were started and no run was seen.
 
     Args:
         claim: the text with the claim.

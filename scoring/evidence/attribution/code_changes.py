@@ -24,10 +24,11 @@ class CodeChanges:
     names: list[str] = field(default_factory=list)
     last: int = 0
 
-    def is_for(self, run: Sighting, earlier: Sighting | None) -> bool:
-        """Return whether there was other code for a run than for an earlier one and for the end.
+    def are_tested_by(self, run: Sighting, earlier: Sighting | None) -> bool:
+        """Return whether a run tested code that was put in after an earlier run and went later.
 
-        Without an earlier one that has a verdict, whether it was other code than for the end.
+        Code that went is undone up to the end, or other code was put in its place. Without an
+        earlier run that has a verdict, the code may have been put in at any time before.
         """
         first = 0
         if earlier and earlier.event.passed is not None:
@@ -48,17 +49,20 @@ class CodeChanges:
     def let_replace(
         self, run: Sighting, earlier: Sighting | None, edited_at: Sequence[int]
     ) -> bool:
-        """Return whether a run of tests says of the work what an earlier one does not say.
+        """Return whether a run, in place of an earlier one, says how the tests of the work ended.
 
-        On other code, one that passed does not, and one that failed only where code was edited
-        since a pass. Without a verdict it does only where code was edited.
+        - One that passed does, unless it was on other code.
+        - One that failed does, unless it was on other code, the earlier run passed, and no code was
+          edited in between.
+        - One without a verdict does where code was edited in between and it was not on other code.
+        - The first run does, unless it passed on other code.
 
         Args:
             run: the run, of the session.
             earlier: the earlier run, or None for the first one.
             edited_at: when code was edited, in ns since 1970, in ascending order.
         """
-        is_of_other_code = run.event.of_other_code or self.is_for(run, earlier)
+        is_of_other_code = run.event.of_other_code or self.are_tested_by(run, earlier)
         if earlier is None:
             return not (run.event.passed and is_of_other_code)
 

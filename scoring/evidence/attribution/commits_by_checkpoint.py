@@ -42,7 +42,10 @@ class _LastCall(NamedTuple):
         return self.call.time // NS <= commit.authored <= self.stored // NS
 
     def explains(self, showing: Iterable[MadeCommit]) -> bool:
-        """Return whether all that shows a commit are results of this call in other sessions."""
+        """Return whether all that shows a commit, if anything does, are results of this call.
+
+        They are in other sessions.
+        """
         return all(
             session is not self.session and made.begun == self.call.time
             for session, made in showing
@@ -56,11 +59,12 @@ class _LastCall(NamedTuple):
 
 
 def add_stored_commits(sessions: Collection[Session], git: AttributedHistory) -> None:
-    """Add to sessions the commits that name the checkpoint of which their command is the last line.
+    """Add to sessions the commits that the last lines of their transcripts in checkpoints made.
 
-    The line of such a commit is that of the call. A commit that another session shows with a result
-    of the same call is taken from that session. One that is shown in any other way, also by the
-    session itself, is left as it is.
+    Such a line is a command that makes commits. Its commit names the checkpoint and was authored
+    between the call and the storing. It is shown by the line of the call from then on. A commit
+    that another session shows with a result of the same call is taken from that session. A commit
+    that is shown in any other way, also by the session itself, is left as it is.
 
     Args:
         sessions: all sessions. Their ``made`` stays sorted by time.

@@ -105,7 +105,7 @@ def _sessions_listed_by_commits(
 ) -> dict[str, frozenset[str]]:
     """Return by SHA the ids of the sessions that the checkpoints of the commit list.
 
-    A merge has none, and a commit without any is left out.
+    Merges, and commits for which none are listed, are left out.
     """
     listed_by = {}
     for sha, commit in git.commits.items():
@@ -156,7 +156,7 @@ def _edited_for(checkpoint: Checkpoint, files: Sequence[File]) -> _Edited | None
 
 
 def _agents_begun(file: File) -> Collection[int]:
-    """Return the number of the first line of each sub-agent with a transcript in a file."""
+    """Return the number of the first line of each sub-agent that has a name and lines in a file."""
     first_of: dict[str, int] = {}
     for span, numbers in file.events.spans_with_lines():
         if span.agent and span.agent_id and numbers:
@@ -172,8 +172,9 @@ def _up_to_last_listing(
 ) -> list[str]:
     """Return the commits authored from the last edit on, up to the last that lists the sessions.
 
-    They are sorted by author time; at one time a commit of the trunk comes first, because a commit
-    that was picked or rebased keeps its author time. Merges are left out.
+    Empty where none lists them within 14 days. The commits are sorted by author time; at one time
+    one of the trunk comes first, because a commit that was picked or rebased keeps its author time.
+    Merges are left out.
     """
     shas = [
         sha

@@ -93,8 +93,8 @@ def _authored_in_calls(
     """Return the calls of a session by the SHA of each commit with an author time in them.
 
     The calls of a commit are in order of when they ended. Where some of them make commits and
-    printed none, only these count; where others printed a commit, none does, since that commit may
-    be amended later.
+    printed none, only these count. Otherwise the commit is left out where a call printed a commit
+    then, since that commit may be amended later.
     """
     printed = _calls_by_commit(session.made, git)
     calls_of = {
@@ -193,7 +193,7 @@ def _lines_of_commit_in(
     added: Mapping[FileLine, int],
     files_of: Mapping[str, Iterable[WrittenFile]],
 ) -> LinesLeft:
-    """Return those lines in written files that a commit adds to the same file.
+    """Return those lines in written files that a commit adds to the same file, at most as often.
 
     Args:
         left: how often each line is in each file.

@@ -34,7 +34,8 @@ _HORIZON = 14 * 86_400
 def commits_of_unnamed(read: AllWork, git: AttributedHistory) -> dict[str, str]:
     """Return the SHAs of the commits of checkpoints that no message names, by checkpoint id.
 
-    A checkpoint without a commit is left out. The commit is the first of these that exists:
+    A checkpoint without a commit is left out, and so is one that does not state when it was stored.
+    The commit is the first of these that exists:
 
     - the one commit that names no checkpoint, was authored within five seconds of when the
       checkpoint was stored, and changed one of its files;
@@ -105,7 +106,10 @@ def _touching(
 
 
 def _by_time(unnamed: Iterable[Checkpoint], git: AttributedHistory) -> dict[str, str]:
-    """Return the commits by checkpoint id, where one alone fits by author time and files."""
+    """Return by checkpoint id the one commit that fits by author time and files.
+
+    A commit that names a checkpoint does not fit. Where several or none fit, the id is left out.
+    """
     all_candidates = []
     for checkpoint in unnamed:
         near: set[str] = set()

@@ -131,9 +131,10 @@ class _TreeCutter(NamedTuple):
     def _candidates(self, tree: Tree, shares: Iterable[Share]) -> list[Cut]:
         """Return the cuts of a tree that lines show and those by the times of commits, in order.
 
-        Of cuts at one position those that lines show come first, of these the commits of files
-        that were edited in the part, and then those of files with a pending edit before it; then
-        earlier commits. ``shares`` have commits that cut it by their times.
+        Of cuts at one position those that lines show come first: commits of files that were edited
+        in the part, then commits of files with a pending edit before it, then others, each in the
+        order of the log. The commits of ``shares`` cut the tree by their times, and follow by
+        author time.
         """
         positions = sorted({0, *(cut.at for cut in tree.cuts)})
         starts = dict(zip(positions[1:], positions, strict=False))

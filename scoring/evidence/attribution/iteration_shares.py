@@ -113,7 +113,10 @@ class Question:
         return self.authored is not None and tree.times[-1] > self.authored
 
     def begins_after(self, tree: Tree) -> bool:
-        """Return whether a checkpoint states that its part begins after the last line of a tree."""
+        """Return whether a checkpoint of the commit states a start after the last line of a tree.
+
+        The checkpoint has to reach up to that line.
+        """
         return any(
             file.checkpoint in self.checkpoints
             and (file.start or 0) > max(file.numbers, default=0)
@@ -241,7 +244,7 @@ def give_by_session(
     """Give iterations without lines and without a problem free lines of the session they name.
 
     The lines end at the author time, which counts, and go back to the last line before it that is
-    not free.
+    not free. That such a session has no such lines is noted as the problem.
     """
     sessions_by_id = lists_by_key(
         (session.id, session) for session in sessions if session.lines
@@ -268,9 +271,9 @@ def give_by_session(
 
 
 def note_totals(shares: Sequence[Share], stated: Iterable[str]) -> None:
-    """Note the iterations of which only the totals of a checkpoint are known.
+    """Note the iterations without lines of which the totals of a checkpoint are known.
 
-    No other iteration may name the checkpoint.
+    A checkpoint that several iterations name is passed over.
 
     Args:
         shares: all iterations.

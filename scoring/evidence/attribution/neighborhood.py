@@ -319,7 +319,7 @@ def _with_reports(
 
 
 def _with_pending(evidence: Iterable[_Evidence]) -> list[_Evidence]:
-    """Return evidence by which lines are work here from an edit here up to its next commit."""
+    """Return evidence by which lines are work here from an edit here up to the next commit here."""
     with_pending = []
     is_pending = False
     for shown in evidence:

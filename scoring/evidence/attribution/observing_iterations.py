@@ -212,7 +212,7 @@ def _shares_by_agents(
     """Return which share of its commit an iteration's sessions wrote, by the iteration's index.
 
     The share is None where no line is known to be written by them. An iteration of which the share
-    is not asked, or that has no sessions, is left out.
+    is not asked, or on which no part votes, is left out.
     """
     asked = [share for share in shares if share.question.written and share.voting]
     parts = {part for share in asked for part in share.voting}

@@ -97,7 +97,10 @@ class Tree:
         return at if at < end and self.lines[at] == line else -1
 
     def part_at(self, time: int) -> "SessionPart":
-        """Return the part at a time, or that ends then, up to that time, which counts."""
+        """Return the part at a time up to that time, which counts. It may be empty.
+
+        Where a part ends at that time, it is that one.
+        """
         at = bisect_right(self.times, time)
         next_cut = bisect_left(self.cuts, at, key=attrgetter("at"))
         start = self.cuts[next_cut - 1].at if next_cut else 0

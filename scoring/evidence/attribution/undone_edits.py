@@ -39,10 +39,11 @@ class Undoing(NamedTuple):
 
 
 class SpoiledRuns:
-    """Tells which test runs say nothing, as edits were there meanwhile that were undone later.
+    """The test runs that say nothing: they began between edits and the undoing of these.
 
-    One that passed is followed by the edits that undid it, and so says what it says before
-    edits. One that failed counts where git may have brought back later what it took.
+    Two such runs count all the same: a run that did not fail, where edits undid these edits; and a
+    run that failed, where git took them back and may have brought them back later, because other
+    code was checked out after that.
 
     Args:
         undone: the edits that were undone.
@@ -153,9 +154,6 @@ def undone_edits(seen: Iterable[Sighting]) -> list[Undoing]:
 
 
 def takes_back(reset: Sighting, path: str) -> bool:
-    """Return whether a reset takes back a file: it names the file or a folder of it, or no path.
-
-    ``.`` does not count as a path.
-    """
+    """Return whether a reset takes back a file: it names it, a folder of it, "." or nothing."""
     name = posixpath.normpath(reset.text) if reset.text else "."
     return name == "." or f"/{path}".endswith(f"/{name}") or f"/{name}/" in f"/{path}"

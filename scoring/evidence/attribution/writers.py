@@ -51,10 +51,7 @@ def leave_commits_to_writers(trees: Iterable[Tree], work: AllWork) -> None:
 def _wrote(
     tree: Tree, added: Mapping[FileLine, int], until: int, tops: Collection[str]
 ) -> bool:
-    """Return whether a tree wrote, up to a time, as much of a commit's lines as a session has to.
-
-    What it writes later says nothing about the commit.
-    """
+    """Return whether a tree wrote, up to a time, at least 0.9 of the lines that a commit adds."""
     names = {name for name, _ in added}
     changes: list[LineChange] = []
     for session in tree.sessions:
