@@ -251,8 +251,8 @@ def _lines_added(
 ) -> int | None:
     """Return how many lines of an iteration count, or None where nothing is known of its outcome.
 
-    For outcomes before landing these are the lines that its edits left, or else those that the
-    entry claims.
+    For the outcome ``reward`` these are the lines that the entry claims. For outcomes before
+    landing they are the lines that its edits left, or without any those that the entry claims.
     """
     if name == "reward":
         return record.lines_added
@@ -286,11 +286,14 @@ def _truth(
             facts.labels or label_facts(Path(log_dir), iteration), iteration
         )
         return _check(label)
-    return float(not getattr(became.outcome, name))
+    went_wrong = getattr(became.outcome, name)
+    if went_wrong is None:
+        return None
+    return float(not went_wrong)
 
 
 def _session(facts: IterationFacts) -> str:
-    """Return the id of the session that an entry names, or else of an observed one, or ""."""
+    """Return the id of the session that an entry names, or else the first observed one, or ""."""
     if facts.observed and facts.observed.sessions:
         return facts.record.agent.session_id or facts.observed.sessions[0]
     return facts.record.agent.session_id
