@@ -237,10 +237,10 @@ def _summary_file() -> Path:
 def _as_proposed(
     rows: list[WorkRow], trunk: str | None, repository: GitRepository
 ) -> list[WorkRow]:
-    """Return work, that of HEAD which the trunk has not as open: it is proposed, however old.
+    """Return work, of which lost and unclear commits that HEAD has and the trunk lacks are open.
 
-    Elsewhere its state is lost or unclear a horizon after it ended, and the author of a branch
-    dates its commits. Open work that HEAD has not is marked.
+    They are proposed, however old: the author of a branch dates its commits. Open work that HEAD
+    lacks is marked.
     """
     if all(row.unit.state == "landed" or not row.unit.commit for row in rows):
         return rows

@@ -147,8 +147,8 @@ def rows_of_signals(
     Args:
         repository: the name of the repository.
         score: the score.
-        observed_value: returns a signal where only what was observed votes.
-        claimed_value: returns a signal where claims vote.
+        observed_value: returns the value of a signal where only what was observed votes.
+        claimed_value: returns the value of a signal where claims vote.
     """
     for contribution in score.breakdown:
         of = RowSource(

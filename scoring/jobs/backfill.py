@@ -165,7 +165,7 @@ class _NothingToDo(Frozen):
 def backfill_log(plan: BackfillPlan, take: TakeResult = silent) -> LogReport:
     """Bring one log up to date.
 
-    No iteration is scored where nothing was to be done before and nothing has changed since.
+    Unless forced, no iteration is scored where nothing was to be done and nothing changed since.
 
     Args:
         plan: the log, and what to do.

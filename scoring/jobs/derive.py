@@ -193,7 +193,7 @@ class _Wanted(NamedTuple):
 
     @property
     def name(self) -> str:
-        """The name under which is kept that none of them lacks an entry."""
+        """The name under which the store keeps that each wanted commit has an entry."""
         parts = self._asdict() | {"people": sorted(self.people or ())}
         return f"derive {digest_of_all([parts])}"
 

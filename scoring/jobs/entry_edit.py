@@ -146,8 +146,8 @@ def _field_at(path: str, version: int) -> DescribedField:
 def _as_yaml(field: DescribedField, text: str, path: str) -> str:
     """Return a value as YAML in one line.
 
-    Of a list only items that are single values count, and any other text is its only item. Of
-    another field the value stays as it is.
+    For a list, items that are not single values are dropped, and a text that is not a list becomes
+    the only item. For any other field the value stays as it is.
 
     Args:
         field: the field that is to hold the value.
@@ -179,9 +179,10 @@ def _as_yaml(field: DescribedField, text: str, path: str) -> str:
 
 
 def _changes_more(old: bytes, new: bytes, path: str) -> bool:
-    """Return whether an edit changed the value of any field of the record but that at ``path``.
+    """Return whether an edit changed any value of the record except those at and below ``path``.
 
-    False for an entry that could not be read before.
+    The empty fields of a new item of a list do not count. False for an entry that could not be
+    read before.
     """
     try:
         old_values = dict(_flattened(parse_iteration_record(old).as_dict()))

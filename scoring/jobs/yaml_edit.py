@@ -43,7 +43,10 @@ class TextEdit(NamedTuple):
 
 
 def edited(source: str, edits: list[TextEdit]) -> str:
-    """Return a text with edits, which must not overlap. Additions at one index keep their order."""
+    """Return a text with edits, which must not overlap. Additions at one index keep their order.
+
+    Spaces before an edit that begins with a line break are dropped.
+    """
     for start, end, text in sorted(edits, key=lambda edit: edit.start)[::-1]:
         before = source[:start]
         if text.startswith(_LINE_BREAKS):
@@ -101,11 +104,7 @@ def own_value(block: MappingNode, key: str) -> Node:
 
 
 def _refuse_alias(node: Node, earliest: int) -> None:
-    """Refuse a node that begins before an index, and so is elsewhere in the text: an alias.
-
-    Raises:
-        YamlError: the node begins before the index.
-    """
+    """Raise a YamlError for a node that begins before an index, and so is an alias."""
     if node.start_mark.index < earliest:
         raise YamlError(_SHARED)
 

@@ -85,10 +85,10 @@ def used_by_sessions(sources: Sources) -> list[UsedBySession]:
 def left_out(
     files: Iterable[File], present: Collection[str], is_gone: Callable[[str], bool]
 ) -> list[UsedBySession]:
-    """Return what sessions used that no work is of, but that may be the repository's.
+    """Return what sessions used for a folder that is gone and may have been of the repository.
 
-    They worked in a folder that is gone, and at least half of the files that they edited there
-    have the path of a file of the repository, one of them in a folder of its own.
+    None of their lines is work in the repository. At least half of the files that they edited in
+    the folder have the path of a file of the repository, one of them in a folder inside of it.
 
     Args:
         files: the transcripts, of which lines that are work in the repository are marked.
@@ -181,7 +181,8 @@ def _count(
 
     Args:
         sessions: all sessions, so that a line that several files hold counts once.
-        owners: the repository of each line of a file, in order of the lines; "" without one.
+        owners: the repository of each line of a file, in order of the lines; "" for a line of
+            :data:`NO_REPOSITORY`.
     """
     files = list(owners)
     for file in files:

@@ -64,10 +64,10 @@ def note_later_passes(units: Sequence[OpenUnit], files: Sequence[File]) -> None:
     """Fill in ``passed_later`` of work of which the last test run failed.
 
     The last run of the same command in the same folder by any agent of the same session counts. It
-    must have no fewer tests: a part of them cannot stand for all. Where either number is unknown,
-    the command must not be cut off. Between the two no code may be edited that was not committed,
-    and between the commit and the last run no code removed, and no other code checked out: then it
-    is not the work that passed.
+    must have passed, with no fewer tests: a part of them cannot stand for all. Where either number
+    is unknown, the command must not be cut off. Otherwise it is not the work that passed: from the
+    failed run on, no code may be edited that was not committed; and from the commit, or from the
+    failed run if that is later, no code may be removed and no other code checked out.
 
     Args:
         units: the units, with their observations.
@@ -136,7 +136,8 @@ def _uncommitted_edits(
 ) -> dict[SessionKey, list[int]]:
     """Return by session when code was edited that no commit has, in order.
 
-    That is so in lines that belong to no commit, or that follow the commit to which they belong.
+    That is so in lines of units without a commit, and in lines after the commit of their unit.
+    Lines of no unit, or of a commit that ``committed`` lacks, do not count.
 
     Args:
         units: the units.
@@ -145,10 +146,8 @@ def _uncommitted_edits(
     """
     committed_at: dict[int, int] = {}  # by line
     for unit in units:
-        if unit.kind != "commit":
-            committed_at.update(dict.fromkeys(unit.all_lines, 0))
-        elif unit in committed:
-            committed_at.update(dict.fromkeys(unit.all_lines, committed[unit]))
+        if unit.kind != "commit" or unit in committed:
+            committed_at |= dict.fromkeys(unit.all_lines, committed.get(unit, 0))
 
     edits: dict[SessionKey, list[int]] = defaultdict(list)
     for file in files:
@@ -172,7 +171,7 @@ def _uncommitted_edits(
 
 
 def _switches(files: Sequence[File]) -> dict[SessionKey, list[int]]:
-    """Return by session when other code was checked out, or its own code removed, in order."""
+    """Return by session, in order, when other code was checked out or code it edits was removed."""
     edited: dict[SessionKey, set[str]] = defaultdict(set)
     for file in files:
         edited[file.key].update(file.text(edit.path) for _, edit in file.located(Edit))

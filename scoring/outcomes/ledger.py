@@ -216,7 +216,7 @@ def ledger_of(
 
 
 def unit_named(text: str, sha: str | None, work: Ledger) -> Unit | None:
-    """Return the unit that a user means, or None without one.
+    """Return the unit that a user means, or None where none fits or the text is empty.
 
     Where several units fit, it is the last one. Talk is meant only where no other unit fits, and
     never by ``last``.
@@ -247,10 +247,10 @@ def unit_named(text: str, sha: str | None, work: Ledger) -> Unit | None:
 def _note_sessions_of_landed(
     units: Iterable[OpenUnit], checkpoints: Mapping[str, Checkpoint]
 ) -> None:
-    """Note which talk is of sessions that checkpoints of landed work list.
+    """Set ``of_landed`` of each talk.
 
-    Only where none of the sessions has a line in the unit of a commit: it is not known then which
-    landed work the talk was for.
+    It is set where checkpoints of landed work list all sessions of the talk, and none of these
+    sessions has a line in the unit of a commit.
     """
     listed: set[str] = set()
     with_commits: set[SessionKey] = set()
@@ -275,7 +275,7 @@ def _judge(
     git: AttributedHistory,
     rules: OutcomeRules,
 ) -> None:
-    """Fill in the outcomes of units, whether they are defective and undone in a branch.
+    """Fill in the outcomes of units, and whether they are defective and were undone in a branch.
 
     The outcome of a unit is the worst one that is known of its iterations. Landed work without an
     entry is judged by itself.
@@ -304,7 +304,7 @@ def _judge(
 
 
 def _undone_in_branch(unit: Unit, git: AttributedHistory) -> bool:
-    """Return whether the commit that undid work came to the trunk with it.
+    """Return whether the commit that undid work came to the trunk with it; False without one.
 
     One rebase brought both, or the merge that first brought the work to another line. A merge does
     not count where it brought more than :data:`_MOST_OF_A_BRANCH` commits, or came longer than
@@ -339,7 +339,7 @@ def _are_of_one_rebase(commit: Commit, later: Commit) -> bool:
 
 
 def _badness(outcome: Outcome) -> tuple[bool, int, bool]:
-    """Return what sorts outcomes from the best to the worst."""
+    """Return a key that sorts outcomes from the best to the worst. Unread ones are the best."""
     return (
         outcome.defective or False,
         outcome.lines_fixed or 0,

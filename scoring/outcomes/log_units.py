@@ -175,9 +175,10 @@ def _follow_parts(units: Iterable[OpenUnit], git: AttributedHistory) -> None:
 
 
 def _owners_of_checkpoints(items: Iterable[Unlogged]) -> dict[str, int]:
-    """Return, by checkpoint, the number of the first item that names it and edited something.
+    """Return, by checkpoint, the iteration of the first item that has it and edited something.
 
-    Where no item that names it edited anything, it is the first that names it.
+    Where no item with the checkpoint edited anything, it is the first one with it. Edits of an
+    item that shares the lines of another one do not count.
     """
     first: dict[str, int] = {}
     first_to_edit: dict[str, int] = {}
@@ -205,9 +206,9 @@ def _unit_of(units: _Units, name: str, landing: Landing | None) -> OpenUnit:
 def _missing_sessions(
     unit: OpenUnit, checkpoints: Mapping[str, Checkpoint]
 ) -> tuple[str, ...]:
-    """Return the ids of the sessions its checkpoints list that left a unit no transcript.
+    """Return the sorted ids of sessions that a unit's checkpoints list without a transcript.
 
-    Empty for a unit without lines.
+    Sessions that have lines in the unit are left out. Empty for a unit without lines.
     """
     here = {session_id for _, session_id in unit.lines}
     missing = set()

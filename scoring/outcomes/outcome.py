@@ -76,7 +76,7 @@ class Outcome(Frozen):
 
     @property
     def is_unread(self) -> bool:
-        """Whether it is old enough to judge, and git lacks the lines that would say."""
+        """Whether it is old enough to judge, but git could not say whether it is defective."""
         return self.status == "known" and self.defective is None
 
     def as_dict(self) -> PlainData:

@@ -41,7 +41,10 @@ class OutcomeRules(Frozen):
 
     @property
     def digest(self) -> str:
-        """A name for how lines are counted, under which answers are kept."""
+        """A name for the files and the words that count, whatever the horizon.
+
+        Answers are kept under it.
+        """
         return blake2b(
             repr((self.code_globs, self.fix_words)).encode(), digest_size=8
         ).hexdigest()

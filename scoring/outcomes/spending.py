@@ -124,7 +124,10 @@ class Spending(Frozen, dict=True):
 
     @property
     def unpriced(self) -> dict[str, int]:
-        """How many responses have no known price, by :attr:`Charge.unpriced`, sorted."""
+        """How many responses have no known price, by :attr:`Charge.unpriced`, sorted.
+
+        All responses of the source ``lines`` are under "".
+        """
         responses = Counter[str]()
         for part in self.parts:
             responses.update(part.unpriced)

@@ -263,7 +263,7 @@ def _mean(values: Sequence[float]) -> float:
 
 
 def verdict_of(score: Foretold, positives: int | None, baselines: Figures) -> str:
-    """Return in words what the interval of a figure says: that cases are too few without one.
+    """Return in words what a figure and its interval say, or :data:`TOO_FEW` for too few cases.
 
     Args:
         score: how well the score foretells the outcome.

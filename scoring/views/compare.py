@@ -81,7 +81,10 @@ class RubricDiff(NamedTuple):
 
     @property
     def same_proportions(self) -> bool:
-        """Whether the signals of both rubrics keep their weights in proportion to each other."""
+        """Whether the signals that both rubrics have keep the proportions of their weights.
+
+        True also where they have none in common.
+        """
         ratios = []
         for spec in self.signals:
             if spec.before and spec.after:

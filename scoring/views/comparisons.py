@@ -126,7 +126,7 @@ MEASURES = (
 
 
 def comparable_work(measure: Measure, rows: WorkRows) -> WorkRows:
-    """Return the work by which a measure compares two periods: all of it, or the settled work.
+    """Return the work by which a measure compares two sides: all of it, or the settled work.
 
     Of younger work, what landed is known sooner than what came to nothing.
     """
@@ -345,7 +345,7 @@ class _ShareInterval(NamedTuple):
 
 
 def _verdict(samples: Mapping[str, Sample]) -> str:
-    """Return a sentence: two groups of which the first certainly has the larger share, or why none.
+    """Return which of two groups certainly has the larger share, or why none has, as a sentence.
 
     Groups with fewer than :data:`LEAST_DECIDED` units are not compared.
     """

@@ -19,7 +19,7 @@ _MOST_GROUPS = 60
 def cost_page(costs: Costs) -> Page:
     """Yield what work cost: the sum, the sums of the groups, and the dearest units.
 
-    Without any, only the notes.
+    Where no cost is known, only that and the notes.
     """
     total = costs.total
     if not costs.groups:

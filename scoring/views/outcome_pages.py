@@ -122,8 +122,8 @@ def outcome_text(
 ) -> str:
     """Return in sentences what became of landed work.
 
-    The text is "" for work that did not land. Of work that is too young to judge but was undone it
-    only says what else is known of the commit that undid it.
+    The text is "" for work that did not land, or where nothing is known of it. Of work that is too
+    young to judge but was undone it only says which commit undid it without saying so, or "".
 
     Args:
         outcome: what became of the work within the horizon; None where that is not known.

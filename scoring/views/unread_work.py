@@ -67,7 +67,9 @@ def not_counted(rows: WorkRows) -> Iterator[str]:
 
 
 def failed_rests(units: Iterable[Unit], began: int | None) -> Iterator[str]:
-    """Yield how much work ended with failed tests and no commit that is known, if it may be in one.
+    """Yield how many rests with failed tests may be in proposed commits, or nothing for none.
+
+    They are those that ended after the commit from which the proposed ones began.
 
     Args:
         units: all work.

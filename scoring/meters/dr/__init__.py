@@ -93,7 +93,7 @@ class DRResult(Frozen):
 
     @property
     def score(self) -> float:
-        """How far the transcript has converged: 1 minus the novelty rate, not rounded."""
+        """How far the transcript has converged: 1 minus the last novelty rate, not rounded."""
         return 1.0 - self.novelty[-1].rate
 
     @property

@@ -152,14 +152,14 @@ def new_by_words(rounds: Iterable[Iterable[str]], threshold: float) -> list[list
 def _is_new(
     words: frozenset[str], earlier: Collection[frozenset[str]], threshold: float
 ) -> bool:
-    """Return whether a claim reaches the threshold with none of some earlier ones."""
+    """Return whether the words of a claim are less similar than a threshold to all earlier ones."""
     if words in earlier:
         return False
     return not any(at_least(jaccard(words, other), threshold) for other in earlier)
 
 
 def jaccard(first: Set[str], second: Set[str]) -> float:
-    """Return the Jaccard index of two sets of words, 0 to 1."""
+    """Return the Jaccard index of two sets of words, 0 to 1; 0 for two empty sets."""
     return len(first & second) / max(1, len(first | second))
 
 

@@ -34,7 +34,7 @@ def says_who_acts(action: str, profile: Profile) -> bool:
     """Return whether an action says who acts.
 
     That is so where it has a handle (``@name``) or a phrase of the list, or names a person, role or
-    team.
+    team. Without ``sentences``, only a capitalized word with a colon at its beginning names one.
 
     Args:
         action: the action, as it is written.

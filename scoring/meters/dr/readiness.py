@@ -74,9 +74,9 @@ class RoundReadiness(Frozen):
 
     Attributes:
         round: the number of the round.
-        next_actions: what its next actions count.
-        open_questions: what its open questions count.
-        blockers: what its blockers count.
+        next_actions: the score of its next actions.
+        open_questions: the score of its open questions.
+        blockers: the score of its blockers.
         blocker: the first question, or else the first action, that reports a blocker; None without.
         value: readiness, 0 to 1, not rounded.
         level: the class of the value.

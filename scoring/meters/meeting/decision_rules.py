@@ -206,7 +206,10 @@ def ready(situation: Situation) -> Decision | None:
 
 
 def stalled(situation: Situation) -> Decision | None:
-    """End a debate that repeats itself and does not converge."""
+    """End a debate that repeats itself and does not converge.
+
+    Not in the first rounds, as the config says, or where it is not known what was gained.
+    """
     rule = situation.config.rules.stalled_debate_detection
     gain = situation.convergence_gain
     if (

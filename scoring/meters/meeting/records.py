@@ -172,7 +172,7 @@ class Focus(Block):
 
 
 def count_annotations(annotations: Any) -> dict[str, int]:
-    """Return how many messages annotations give each relevance, by the field of the count.
+    """Return how many annotations give each relevance, by the field of the count.
 
     Args:
         annotations: models or plain data. The result is {} if some have no known relevance, or

@@ -86,7 +86,10 @@ class Lead(Frozen):
 
 
 def coverage(record: JudgeRecord) -> dict[str, CoverageLevel]:
-    """Return the level of every aspect: of the checklist, then of what else the record lists."""
+    """Return the level of every aspect: of the checklist, then of what else the record lists.
+
+    An aspect of the checklist that the record does not list is at level none.
+    """
     levels: dict[str, CoverageLevel] = dict.fromkeys(CHECKLIST, "none")
     for aspect in record.exploration.aspects:
         levels[aspect.name] = aspect.coverage_level

@@ -61,7 +61,7 @@ def vote_in(text: str) -> StatedVote | None:
 
 
 def _share_in(text: str) -> float | None:
-    """Return a share, such as .8, 80 % or 8/10, as a number from 0 to 1, or None for other text."""
+    """Return a share, such as .8, 80 % or 8/10, as a number, or None for other text or above 1."""
     match = _NUMBER.match(text.strip(" \t*_`\"'~("))
     if match is None:
         return None

@@ -226,7 +226,7 @@ _NOTHING_TO_DO = "nothing: what is here does not say more"
 
 
 def _attribution(examination: Examination) -> Findings:
-    """Yield the transcripts that are missing, iterations without a session, and the reverse.
+    """Yield what transcripts are missing, and which iterations and sessions lack one another.
 
     Nothing is yielded under rules that do not attribute lines.
     """

@@ -112,7 +112,7 @@ def lowest(scores: Sequence[PersistedScore]) -> str:
 
 
 def weakest(score: PersistedScore) -> str:
-    """Return which signal cost a score most, with its detail: why the score is low, in a line."""
+    """Return which signal cost a score most, with its detail, or that every vote is full."""
     row = _weakest_row(score)
     if row is None:
         return "every vote is full"
@@ -129,13 +129,13 @@ def _weakest_row(score: PersistedScore) -> SignalContribution | None:
 
 
 def why_low(iteration: ExaminedIteration) -> str:
-    """Return which signal cost an iteration most, and what would raise it."""
+    """Return which signal cost an iteration most and what would raise it, or that none did."""
     row = _weakest_row(iteration.score)
     return weakest(iteration.score) + _advice(row, iteration)
 
 
 def why_little(iteration: ExaminedIteration) -> str:
-    """Return which applicable signals of an iteration are absent, and what the heaviest needs."""
+    """Return which applicable signals are absent, and what the one with the most weight needs."""
     rows = [
         row for row in iteration.score.breakdown if row.applicable and not row.present
     ]

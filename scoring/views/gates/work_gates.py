@@ -56,9 +56,9 @@ def _limit(option: str, text: str, _: LogView) -> Limit:
 
 
 def _units(rows: WorkRows) -> str:
-    """Return the subjects of the first three units, each with its commit and what took it back.
+    """Return the first three units by subject or name, and how many more there are.
 
-    How many more there are is said at the end.
+    Each comes with its commit, and with the commit that took it back, if it has one.
     """
     names = []
     for row in rows:

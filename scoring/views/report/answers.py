@@ -150,9 +150,11 @@ def signal_rows(digest: Digest) -> list[SignalRow]:
                     continue
                 values.append(row.sub_score)
                 lost = row.effective_weight - row.contribution
-                if line.counted:
-                    losses.append(lost)
-                if line.counted and lost > 0:
+                if not line.counted:
+                    continue
+
+                losses.append(lost)
+                if lost > 0:
                     losing.append((lost, line))
                     if not row.sub_score:
                         zeros.append(line.iteration)
