@@ -96,7 +96,6 @@ class CopilotReader(ToolReader):
         self._session = LineSpan()
         self._refused_calls: set[str] = set()
         self._running: dict[str, _RunningCommand] = {}  # by the id of the shell
-        self._shown_calls: set[str] = set()  # that only show a shell
         self._part_begins_at = 0  # the line after the last end of the session
         self._first_span_of_part = 0  # the index of the first span since then
         # of the responses since then, by model; "" where they name none
@@ -174,7 +173,6 @@ class CopilotReader(ToolReader):
         self.note_tool_call(call, tool, arguments)
         if tool in _SHOW_SHELLS:
             self.shell_calls[call] = ""
-            self._shown_calls.add(call)
 
     def _take_result(self, call: str, data: PlainData) -> None:
         """Note how a call ended, and how the command ended that the call started or shows."""
@@ -198,7 +196,7 @@ class CopilotReader(ToolReader):
             shell = still_runs["shell"]
             printed = text[: still_runs.start()]
             command = _RunningCommand(call, "")
-            if call in self._shown_calls:
+            if not self.shell_calls[call]:  # it only shows the shell
                 command = self._running.get(shell, command)
             self._running[shell] = command._replace(printed=command.printed + printed)
             self.note_printed(command.call, printed)
