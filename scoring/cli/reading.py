@@ -22,7 +22,8 @@ from scoring.evidence.rules import (
 from scoring.frozen import PlainData
 from scoring.log.find import FoundLog, find_logs
 from scoring.log.selection import Selection
-from scoring.log.settings import Settings, days_of, resolve_settings
+from scoring.log.settings import Settings, resolve_settings
+from scoring.outcomes.outcome_rules import outcome_rules as outcome_rules
 
 from .group import BROKEN_ENTRIES
 from .options import prepared_settings
@@ -30,7 +31,6 @@ from .output import complain, progress, warn
 
 if TYPE_CHECKING:
     from scoring.examine import LogView
-    from scoring.outcomes.outcome_rules import OutcomeRules
     from scoring.views.columns import NamedRow
 
 _EVERYTHING = Selection()
@@ -188,14 +188,6 @@ def library_options(settings: Settings, rules: EvidenceRules, warn: Warn) -> Opt
     for text in settings_without_effect(settings, rules):
         warn(text)
     return {**options_of(settings), "warn": warn}
-
-
-def outcome_rules(settings: Settings) -> "OutcomeRules":
-    """Return how outcomes are measured."""
-    from scoring.outcomes.outcome_rules import FIX_WORDS, OutcomeRules
-
-    words = settings.fix_words or FIX_WORDS
-    return OutcomeRules(days_of(settings.horizon), settings.code_globs, words)
 
 
 # Entries that cannot be read

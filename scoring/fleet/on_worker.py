@@ -18,9 +18,9 @@ from scoring.evidence.rules import Options, options_of
 from scoring.examine import LogView
 from scoring.jobs.backfill import BackfillPlan, IterationResult, LogReport, backfill_log
 from scoring.log.find import is_folder_or_locked
-from scoring.log.settings import days_of, resolve_settings
+from scoring.log.settings import resolve_settings
 from scoring.outcomes.ledger import Ledger
-from scoring.outcomes.outcome_rules import FIX_WORDS, OutcomeRules
+from scoring.outcomes.outcome_rules import outcome_rules
 from scoring.text import printable
 from scoring.views.work_rows import work_of
 
@@ -189,8 +189,7 @@ def _rows_of(
     """
     settings = plan.settings
     repo_dir = settings.repo_dir
-    horizon = days_of(settings.horizon)
-    rules = OutcomeRules(horizon, settings.code_globs, settings.fix_words or FIX_WORDS)
+    rules = outcome_rules(settings)
     options: Options = {**options_of(settings), "warn": report.warnings.append}
     view = LogView(
         settings.iter_log_dir,
@@ -214,5 +213,5 @@ def _rows_of(
     outcomes = {each.iteration: each for book in books for each in book.outcomes}
     for iteration in iterations:
         outcome = outcomes.get(iteration.score.iteration)
-        rows += rows_of_iteration(repository, iteration, outcome, horizon)
+        rows += rows_of_iteration(repository, iteration, outcome, rules.horizon_days)
     return rows

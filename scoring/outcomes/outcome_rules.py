@@ -5,6 +5,7 @@ from functools import lru_cache
 from hashlib import blake2b
 
 from scoring.frozen import Frozen
+from scoring.log.settings import Settings, days_of
 
 HORIZON_DAYS = 14
 
@@ -48,6 +49,12 @@ class OutcomeRules(Frozen):
         return blake2b(
             repr((self.code_globs, self.fix_words)).encode(), digest_size=8
         ).hexdigest()
+
+
+def outcome_rules(settings: Settings) -> OutcomeRules:
+    """Return how outcomes are measured under settings."""
+    words = settings.fix_words or FIX_WORDS
+    return OutcomeRules(days_of(settings.horizon), settings.code_globs, words)
 
 
 @lru_cache(maxsize=8)
