@@ -6,7 +6,7 @@ import click
 from msgspec.structs import replace
 
 from scoring.errors import DaScoreError, InputError, OptionError
-from scoring.evidence.git.remote_urls import same_remote
+from scoring.evidence.git.remote_urls import remote_address
 from scoring.evidence.git.repository import GitRepository
 from scoring.examine import PreloadedEvidence
 from scoring.files import atomic_stream
@@ -160,7 +160,7 @@ def _project_name(repo_dir: Path) -> str:
     except DaScoreError:
         return repo_dir.absolute().name
 
-    origin = same_remote(remotes.get("origin", ""))
+    origin = remote_address(remotes.get("origin", ""))
     name = origin.rpartition("/")[2].removesuffix(".bundle")
     return as_utf8(name or folder)
 

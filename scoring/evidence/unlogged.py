@@ -57,7 +57,8 @@ def unlogged_commits(
 ) -> CommitsWithoutEntry:
     """Return the commits of agents that no entry names, and what the commits of sessions became.
 
-    They are in order of time, with numbers after that of the last entry.
+    They are in order of time, with numbers after that of the last entry. Those with a twin in the
+    log, as :func:`_twins_in_log` says, are left out.
 
     Args:
         work: what shows the commits of agents.

@@ -14,7 +14,7 @@ from operator import itemgetter
 from typing import NamedTuple
 
 from scoring.evidence.commands.run_folders import is_private_or_temporary
-from scoring.evidence.git.remote_urls import same_remote
+from scoring.evidence.git.remote_urls import remote_address
 from scoring.evidence.transcripts.events import Edit
 from scoring.evidence.transcripts.facts import NS_MAX
 from scoring.evidence.transcripts.streams import (
@@ -81,7 +81,7 @@ class Neighborhood:
 
     @cached_property
     def _remotes(self) -> frozenset[str]:
-        return frozenset(map(same_remote, self.remotes()))
+        return frozenset(map(remote_address, self.remotes()))
 
     def mark(self, sessions: Collection[Session]) -> None:
         """Mark each line of sessions that is work in the repository, in ``here`` of their files.
@@ -140,7 +140,7 @@ class Neighborhood:
         """Return whether a session has a commit or a remote of the repository."""
         for file in session.files:
             for span in file.events.spans:
-                if span.remote and same_remote(span.remote) in self._remotes:
+                if span.remote and remote_address(span.remote) in self._remotes:
                     return True
         return any(self.is_its_commit(commit.sha) for commit in session.made)
 

@@ -222,8 +222,9 @@ def _known(
 def _signatures(message: str, key: "re.Pattern[str]") -> list[Identity]:
     """Return the names and addresses on lines ``Key: Name <address>`` of a message.
 
-    Of equal lines the first one counts. The address is "" on a line without any. The time grows
-    with the length of the message, whatever is in it.
+    Of equal lines the first one counts. The address is "" on a line without any; a line with only
+    one of ``<`` and ``>`` is left out. The time grows with the length of the message, whatever is
+    in it.
 
     Args:
         message: a message in lower case.

@@ -36,6 +36,8 @@ def _last_amendments(
 ) -> dict[str, str]:
     """Return, by SHA, the last of the siblings that is later and changes one of the same files.
 
+    Later is by committer time.
+
     Args:
         pushed: the commits in question. Those without such a sibling are left out.
         siblings: commits with the same author time and parent, in the order in which the last

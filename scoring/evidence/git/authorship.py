@@ -249,7 +249,7 @@ class AttributedHistory(CommitHistory):
     def _landings_by_likeness(self, shas: Sequence[str]) -> dict[str, Landing]:
         """Return whether commits landed, as themselves or as what resembles them, by SHA.
 
-        What undid them is not asked. They are decided in each other's company, once.
+        What undid them is not asked. The commits of one call are decided together, and once.
         """
         batch = tuple(shas)
         if not batch:

@@ -98,8 +98,9 @@ def files_on_branch(
 ) -> list[CheckpointFiles]:
     """Return the files of the checkpoints at a commit, in ascending order of checkpoint ids.
 
-    Files with other names are ignored. Where git cannot list the commit, there is a warning, and
-    the list is empty.
+    Files with other names are ignored. Where git cannot list the commit, the list is empty, and of
+    more than :data:`MOST_CHECKPOINTS` only those with the lowest ids count. There is a warning in
+    both cases.
     """
     answer = repository.ask("ls-tree", "-r", "-z", "--full-tree", tip)
     if answer.returncode:

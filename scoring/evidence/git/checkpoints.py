@@ -234,6 +234,8 @@ def _checkpoint(
 ) -> Checkpoint:
     """Return a checkpoint. Sessions without an id and without a transcript are left out.
 
+    The paths that its own metadata states count, or if it states none, those of its sessions.
+
     Args:
         files: its files.
         sizes: by object id, the sizes of files that are in this clone.

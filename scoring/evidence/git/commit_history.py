@@ -161,7 +161,9 @@ class CommitHistory(TrunkHistory):
         return self.trunk.name
 
     def on_live_branches(self, since: int) -> set[str]:
-        """Return the commits off a trunk that exists, on local and remote branches that still move.
+        """Return the commits off the trunk, on local and remote branches that still move.
+
+        Without a trunk there are not any.
 
         Args:
             since: branches with a tip from this second since 1970 on still move.

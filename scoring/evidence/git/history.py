@@ -59,7 +59,9 @@ def scope_range(
     commit: str,
     earlier: tuple[int, str] | None,
 ) -> ScopeRange:
-    """Find the range of an iteration.
+    """Return the range of an iteration: since an earlier one, or else since its first parent.
+
+    What came in from the trunk since the earlier one is left out.
 
     Args:
         graph: the trunk and what is off it.

@@ -200,6 +200,9 @@ def same_changes(
 ) -> SameChanges:
     """Return which trunk commits make the same change as each pair.
 
+    Trunk commits that all commits in ``wanted`` contain, merges, and those beyond the newest
+    :data:`MOST_COMPARED` are not compared.
+
     Args:
         repository: an open repository.
         graph: the trunk and what is off it.

@@ -191,7 +191,10 @@ class AttributedLandings(Landings):
         return candidates
 
     def _proposed(self, sha: str) -> Iterator[_Candidate]:
-        """Yield what names or branches propose for a commit, also merges and what it contains."""
+        """Yield the trunk commits that names or branches propose for a commit.
+
+        Merges, and commits that the commit contains, are among them.
+        """
         names = self._names
         for commit, is_listed in names.naming(sha).items():
             yield _Candidate(NAMED, commit, is_listed)

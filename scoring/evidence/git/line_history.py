@@ -305,7 +305,7 @@ class LineHistory:
     def _keep_patch(
         self, store: Store, key: bytes, patch: Patch | None, most: int
     ) -> int:
-        """Put a patch into the store, unless it is None or too large, and return its size there.
+        """Put a patch into the store, unless it is None, is too large, or has an unusual path.
 
         Args:
             store: the store.
@@ -318,7 +318,7 @@ class LineHistory:
         """
         if patch is None:
             return 0
-        # a path of a file need not be UTF-8
+        # an unusual path is not UTF-8
         with contextlib.suppress(UnicodeEncodeError):
             value = msgspec.msgpack.encode(patch)
             if len(value) <= min(most, _MOST_KEPT):

@@ -25,8 +25,8 @@ def added_by_merge(
 ) -> Counter[FileLine] | None:
     """Count the lines of a merge, by path and hash, that are in none of its parents.
 
-    A merge without such lines counts with those that are neither in its first parent nor in one of
-    the trunk: another parent may have been made to have what a session wrote.
+    Without any, count the lines that are neither in its first parent nor in a parent on the trunk:
+    another parent may have been made to have what a session wrote.
 
     Args:
         lines: the lines of the repository.

@@ -3,7 +3,7 @@
 import re
 
 
-def same_remote(url: str) -> str:
+def remote_address(url: str) -> str:
     """Return the address of a remote in one form, the same for all spellings of one repository.
 
     A host is in lower case. Scheme, user, port, outer slashes and ``.git`` are cut off. A path of

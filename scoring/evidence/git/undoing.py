@@ -71,7 +71,10 @@ class Work(NamedTuple):
 
 
 def is_product(path: str) -> bool:
-    """Return whether a file is not a test, document or part of CI, nor changes with any commit."""
+    """Return whether a file is part of the product: not a test, a document, or part of CI.
+
+    Lock files, changelogs and snapshots, which change with any commit, are not either.
+    """
     is_aside = _DOCUMENTS.search(path) or _CI.search(path)
     if is_aside or is_test(path) or is_document(path):
         return False

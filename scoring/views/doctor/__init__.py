@@ -14,7 +14,7 @@ from scoring.evidence.facts import Evidence, IterationFacts
 from scoring.evidence.git.authorship import AttributedHistory
 from scoring.evidence.git.facts import Trunk
 from scoring.evidence.git.isolated import git_version
-from scoring.evidence.git.remote_urls import same_remote
+from scoring.evidence.git.remote_urls import remote_address
 from scoring.evidence.git.repository import GitRepository
 from scoring.evidence.harnesses.scan import Scan
 from scoring.evidence.harnesses.unread import UnreadSessions, sessions_not_read
@@ -285,7 +285,7 @@ def _described(
                 assisted += 1
 
     own = own_repository(path)
-    remotes = {name: same_remote(own.remotes[name]) for name in sorted(own.remotes)}
+    remotes = {name: remote_address(own.remotes[name]) for name in sorted(own.remotes)}
     return RepositorySurvey(
         path=path,
         top_level=own.top_level,
