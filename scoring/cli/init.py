@@ -250,7 +250,10 @@ def _lines_about_git(
 
 
 def _untracked(paths: list[Path], top_level: Path) -> list[str]:
-    """Return which of the paths inside git neither tracks nor ignores, relative to the top."""
+    """Return which paths git neither tracks nor ignores, relative to the top.
+
+    Paths outside of the repository are left out.
+    """
     options = ["--others", "--exclude-standard", "-z"]
     options += ["--directory", "--no-empty-directory"]
     excludes_file = own_repository(top_level).excludes_file

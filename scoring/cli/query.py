@@ -144,7 +144,7 @@ def _unique_names(names: tuple[str, ...]) -> list[str]:
 
 
 def _json_value(value: Any) -> Any:
-    """Return a value of DuckDB as JSON knows it: numbers that JSON does not know become None."""
+    """Return a value of DuckDB for JSON: NaN and infinity as None, other types as text."""
     if value is None or isinstance(value, bool | int | str):
         return value
     if isinstance(value, Decimal):

@@ -145,7 +145,10 @@ def _score(
     say: Say,
     report: FleetReport,
 ) -> None:
-    """Have repositories scored, and add the results to the data set, many together."""
+    """Have repositories scored, and add the results to the data set, many together.
+
+    What is done when an error ends the run is added too.
+    """
     batch: list[FleetEvent] = []
     last_added = time.monotonic()
 
@@ -174,6 +177,8 @@ def _score(
 
 def add_results(dataset: DataSet, rubric: Rubric, events: list[FleetEvent]) -> None:
     """Add repositories that are done or were given up to the data set, all of them or none.
+
+    A repository that was given up keeps its old rows.
 
     Args:
         dataset: the data set.

@@ -115,6 +115,8 @@ def _results_in_folder(url: str) -> ResultsPlace:
 def _delta_options(store: str, fsspec_options: PlainData) -> dict[str, str]:
     """Return the options of a store by delta-rs's names, without those that it does not have.
 
+    For an endpoint with ``http://``, ``allow_http`` is added.
+
     Args:
         store: the name of the store in ``storage.toml``.
         fsspec_options: the options of the protocol in FLEET.toml, by fsspec's or delta-rs's names.

@@ -285,7 +285,7 @@ def _truth(
         label = label_value(
             facts.labels or label_facts(Path(log_dir), iteration), iteration
         )
-        return _check(label)
+        return _sub_score(label)
     went_wrong = getattr(became.outcome, name)
     if went_wrong is None:
         return None
@@ -347,9 +347,9 @@ def observations(facts: IterationFacts, signals: SignalSet) -> dict[str, float |
         "tool_error_rate": _figure(transcripts, "tool_error_rate"),
         "cache_hit_rate": _figure(turns, "cache_hit_rate"),
         "files_changed": changed,
-        "ran_cli_command": _check(objective.ran_cli_command),
-        "committed_after_tests": _check(objective.committed_after_tests),
-        "read_loop_state": _check(objective.read_loop_state),
+        "ran_cli_command": _sub_score(objective.ran_cli_command),
+        "committed_after_tests": _sub_score(objective.committed_after_tests),
+        "read_loop_state": _sub_score(objective.read_loop_state),
     }
 
 
@@ -365,7 +365,7 @@ def _figure(source: object | None, name: str) -> float | None:
     return value
 
 
-def _check(value: SignalValue) -> float | None:
+def _sub_score(value: SignalValue) -> float | None:
     """Return the sub-score of a signal, or None where it is absent."""
     if value.present:
         return float(value.sub_score)

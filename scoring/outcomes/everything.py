@@ -82,7 +82,7 @@ def used_by_sessions(sources: Sources) -> list[UsedBySession]:
     return _count(sessions, owners)
 
 
-def left_out(
+def used_in_gone_folders(
     files: Iterable[File], present: Collection[str], is_gone: Callable[[str], bool]
 ) -> list[UsedBySession]:
     """Return what sessions used for a folder that is gone and may have been of the repository.

@@ -21,7 +21,7 @@ from scoring.evidence.transcripts.streams import SessionKey
 from scoring.log.model import IterationRecord
 from scoring.store import digest_of_all
 
-from .everything import UsedBySession, left_out
+from .everything import UsedBySession, used_in_gone_folders
 from .log_units import units_of_log
 from .measuring import first_lines
 from .outcome import DAY, Outcome, Outcomes, outcomes_in
@@ -56,7 +56,7 @@ class Ledger(NamedTuple):
         left_out: how many transcripts are not of this repository; 0 where any unit has lines.
         outcomes: what became of the work of each iteration.
         is_complete: whether git could answer all that it was asked.
-        of_gone_folders: what sessions used that may be the repository's, from :func:`left_out`.
+        of_gone_folders: what sessions used for folders that are gone and may be the repository's.
         not_read: transcripts that are not read, or not all of them, of any repository.
     """
 
@@ -130,7 +130,7 @@ def ledger_of_log(
     present = _files_in_index(evidence.git.repository)
     paths = list(map(os.fsdecode, present.split(b"\0")))
     work = evidence.all_work
-    gone = left_out(work.files, paths, work.work_trees.is_gone)
+    gone = used_in_gone_folders(work.files, paths, work.work_trees.is_gone)
     book = book._replace(of_gone_folders=gone)
 
     if evidence.store and book.is_complete:

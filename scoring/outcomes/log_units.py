@@ -89,6 +89,8 @@ def _begin(
 ) -> _Gathering:
     """Return the units of all entries and of the commits without one, before lines are given.
 
+    With them come units of trunk commits that were undone and are now proposed again.
+
     Args:
         items: the entries, then the commits without one.
         work: the transcripts that were read.

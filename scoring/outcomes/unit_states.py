@@ -31,6 +31,9 @@ def describe(
 ) -> None:
     """Fill in subjects, authors, and when units without lines ended.
 
+    Subject and author are those of the commit. A unit of which git knows no commit has the summary
+    of its first entry, and the author of another commit of its session, or else ``caller``.
+
     Args:
         units: the units.
         git: what git knows.

@@ -62,7 +62,7 @@ class Measure(NamedTuple):
         return f"{value:.2f}"
 
     def change(self, value: float) -> str:
-        """Return a difference for people, with its sign."""
+        """Return a difference for people, with its sign; that of a share in points."""
         if self.kind == "share":
             return f"{value * 100:+.1f}"
         if self.kind == "dollars":

@@ -42,7 +42,7 @@ SCALES: dict[str, Sequence[Any]] = {
 
 
 def krippendorff_alpha(units: Ratings) -> float | None:
-    """Return Krippendorff's ordinal alpha, at most 1, or None where all values are equal.
+    """Return Krippendorff's ordinal alpha, at most 1, or None without two different values.
 
     Args:
         units: the values of each unit; a unit with fewer than two does not count.

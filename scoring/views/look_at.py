@@ -377,7 +377,7 @@ def passed_over(rows: WorkRows) -> Iterator[tuple[WorkRow, str]]:
 
 
 def units_of_kind(rows: WorkRows, kind: str) -> list[WorkRow]:
-    """Return the units of one of :data:`LISTED_KINDS`.
+    """Return the units of one of :data:`LISTED_KINDS`, of ``defective`` only those that landed.
 
     Args:
         rows: the work, in the order in which it ended.

@@ -318,7 +318,7 @@ def session_payload(
         members: what the scores of its iterations rest on, as far as that is known.
         spending: what the session used; None to leave that out.
         states: how far the sidecars of its iterations can be trusted, by iteration; None to leave
-            out all states.
+            out all states. The key ``state`` has the worst of these and of ``sidecar``.
         sidecar: how far the session's own sidecar can be trusted.
     """
     bounds = _mean_bounds(session, members)

@@ -79,6 +79,8 @@ def unit_page(
 def _session_lines(row: WorkRow, opened: Sequence[Observed]) -> Lines:
     """Yield which session did a unit, where its lines and its tests are, and what it took.
 
+    Without a session here, only that is yielded.
+
     Args:
         row: the unit.
         opened: its observations, with places as people open them here.

@@ -117,6 +117,9 @@ def _is_named(
 def _may_be_of(each: NotRead, shas: Collection[str], began: int | None) -> bool:
     """Return whether a transcript may be of a session that made one of some commits.
 
+    Its text decides. Where that cannot be searched, it may be one if nothing of it is read and it
+    was written since ``began``, or it is not known when.
+
     Args:
         each: the transcript.
         shas: the commits.

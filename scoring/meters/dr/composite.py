@@ -154,7 +154,7 @@ class Flag(Frozen):
 def find_flags(
     novelty: Sequence[RoundNovelty], readiness: Sequence[RoundReadiness]
 ) -> tuple[Flag, ...]:
-    """Return the flags of every round, in order of the rounds.
+    """Return the flags of every round, none or several for each, in order of the rounds.
 
     Args:
         novelty: the novelty of each round, in order.

@@ -192,7 +192,11 @@ def _claims_by_agent(deliberation_round: Round) -> dict[str, list[str]]:
 
 
 def _agreement(first: list[str], second: list[str], profile: Profile) -> Agreeing:
-    """Return whether a second answer modifies, endorses or rephrases the claims of a first one."""
+    """Return whether a second answer modifies, endorses or rephrases the claims of a first one.
+
+    It modifies them with a word of :data:`CHANGES`, a contradiction, or more than half of its
+    claims new; else it endorses them where it agrees, adds or extends; else it rephrases them.
+    """
     threshold = profile.thresholds.paraphrase
     first_words = [_words_of(claim) for claim in first]
     first_text = plain(" ".join(first))
@@ -360,7 +364,7 @@ def _around(
     least: float,
     most: float,
 ) -> list[float]:
-    """Return a value and its neighbors at a distance of ``step``, within bounds, each once."""
+    """Return a value and its neighbors at a distance of ``step``, within bounds, ascending."""
     neighbors = (value - step, value, value + step)
     return sorted({min(most, max(least, neighbor)) for neighbor in neighbors})
 

@@ -91,7 +91,10 @@ def _different_scores(situation: Situation) -> Iterator[Difference]:
 
 
 def unstated_positions(record: JudgeRecord) -> list[ExpertPosition]:
-    """Return the positions that the judge names for an expert that did not state that position."""
+    """Return the positions that the judge names for an expert that did not state that position.
+
+    A stated confidence may differ by :data:`MARGIN`. Empty where no expert states a position.
+    """
     own = {
         position.expert_id: position for position in record.convergence.expert_positions
     }
@@ -108,7 +111,11 @@ def unstated_positions(record: JudgeRecord) -> list[ExpertPosition]:
 
 
 def _contradictions(situation: Situation) -> Iterator[Difference]:
-    """Yield what a record contradicts itself in: counts, leading option and missing aspects."""
+    """Yield what a record contradicts itself in.
+
+    That is a count below that of its annotations, a leading option that does not lead, and missing
+    aspects that are not missing.
+    """
     record = situation.record
     counts = count_annotations(record.focus.message_annotations)
     for name, count in counts.items():

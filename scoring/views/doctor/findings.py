@@ -93,7 +93,10 @@ def _repository(examination: Examination) -> Findings:
 
 
 def _log(examination: Examination) -> Findings:
-    """Yield what is wrong with the log, with its entries, and with commits that entries name."""
+    """Yield what is wrong with the log, its entries and the commits that these name.
+
+    Also how many commits only say that an agent assisted.
+    """
     log = examination.log
     if log.problem:
         how = commands_that_make_a_log(log.path)
@@ -158,7 +161,10 @@ _IN_TIME = (
 
 
 def _transcripts(examination: Examination) -> Findings:
-    """Yield which places of transcripts cannot be read, and that no transcript counts."""
+    """Yield which places of transcripts cannot be read, and that no transcript counts.
+
+    Under rules that do not attribute lines, also which iterations have none.
+    """
     survey = examination.transcripts
     for root in survey.roots:
         was_named = root.origin == "--transcript-dir"

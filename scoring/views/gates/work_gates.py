@@ -55,7 +55,7 @@ def _limit(option: str, text: str, _: LogView) -> Limit:
     return Limit(text, number / 100 if is_share else number, is_share)
 
 
-def _units(rows: WorkRows) -> str:
+def _named_units(rows: WorkRows) -> str:
     """Return the first three units by subject or name, and how many more there are.
 
     Each comes with its commit, and with the commit that took it back, if it has one.
@@ -83,7 +83,7 @@ def _too_many(state: str, advice: str, most: Limit, rows: WorkRows) -> Reasons:
         words = counted(len(in_this_state), "unit was", "units were")
         yield (
             f"{words} {state.replace('_', ' ')}, of {decided} decided, and at most {most.text} may "
-            f"be: {_units(in_this_state)}; {advice}"
+            f"be: {_named_units(in_this_state)}; {advice}"
         )
 
 
@@ -139,7 +139,7 @@ def _lost_cost(most: Limit, rows: WorkRows) -> Reasons:
         dearest = sorted(lost, key=lambda row: -(row.cost or 0))
         yield (
             f"{counted(len(lost), 'lost unit')} cost {cost_text(cost)}, "
-            f"and at most {most.text} may: {_units(dearest)}; "
+            f"and at most {most.text} may: {_named_units(dearest)}; "
             "land what is worth it, or choose later work with --since"
         )
 
@@ -171,7 +171,7 @@ def _failed_runs_aside(_: bool, rows: WorkRows) -> Reasons:
     aside = lists_by_key((why_not, row) for row, why_not in failed if why_not)
     if aside:
         why = "; ".join(
-            f"{len(units)} {why_not}: {_units(units)}"
+            f"{len(units)} {why_not}: {_named_units(units)}"
             for why_not, units in aside.items()
         )
         units_here = counted(len(rows), "unit")
@@ -182,7 +182,7 @@ def _failing_tests(_: bool, rows: WorkRows) -> Reasons:
     """Yield a sentence for each landed or open unit with a last test run that failed."""
     for row in failing_tests(rows):
         yield (
-            f"the last test run of {_units([row])} failed; run the same tests again in that "
+            f"the last test run of {_named_units([row])} failed; run the same tests again in that "
             "session until they pass, and commit the edits that it takes"
         )
 
