@@ -235,7 +235,8 @@ class Rubric:
     def score(self, readings: SignalReadings) -> Score:
         """Combine one iteration's signals into its score.
 
-        With no signal present the value is 0 and not ``scored``. The band is the first of these:
+        With no signal present the value is 0 and ``scored`` is False. The band is the first of
+        these:
 
         - ``insufficient``: the coverage is below ``minimum_coverage``; or a signal is present,
           and it is known that none of the iteration's own tool calls was seen.

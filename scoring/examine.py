@@ -353,9 +353,12 @@ class LogView(Frozen):
         sources: Sources,
         git: GitFacts | None,
     ) -> "dict[int, Outcome]":
-        """Return what became of the chosen iterations, by number, and warn where git cannot say.
+        """Return what became of the chosen iterations, by number.
 
-        Empty where that is not asked for, or git fails.
+        Empty where that is not asked for, and with a warning where git fails.
+
+        Raises:
+            NotARepositoryError: the repository's directory is in no work tree.
         """
         if self.outcomes is None:
             return {}

@@ -218,7 +218,7 @@ def _last_value(
     section: str,
     key: str,
 ) -> str:
-    """Return the last value of a key, or "" without one. Case does not count in the names.
+    """Return the last value of a key that is not empty, or "". Case does not count in the names.
 
     Args:
         settings: the files of settings, the one that wins last.
@@ -258,7 +258,10 @@ def _remotes(settings: "Iterable[GitConfigParser]") -> dict[str, str]:
 
 
 def _branch(repository: "Repo") -> str:
-    """Return the branch that is checked out, or "" where a commit is, or refs are in tables."""
+    """Return the branch that is checked out.
+
+    "" where only a commit is checked out, and where git keeps branches in another form than files.
+    """
     head = Path(repository.git_dir, "HEAD").read_text("utf-8", "replace").strip()
     name = head.removeprefix("ref: refs/heads/")
     return "" if name == head or name == ".invalid" else name

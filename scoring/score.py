@@ -245,8 +245,9 @@ def score_iterations(
         evidence = EntryEvidence(log_dir, sources, profile, reads_labels)
         answers: Iterable[Answers] = kept or ()
         if kept is None:
-            scan: Scan | None = work.scan if work else None
-            if scan is None:
+            if work:
+                scan: Scan | None = work.scan
+            else:
                 scan = reading.enter_context(store.sources.reading_begun())
             if not records:
                 return

@@ -165,8 +165,8 @@ class Store:
     ) -> dict[tuple[bytes, bytes], bytes]:
         """Return the undamaged values with a key that meets a condition, by key and stamp.
 
-        They end with the one with which they have more than ``most`` bytes. Empty where the store
-        cannot be used.
+        Reading ends with the value with which all have more than ``most`` bytes. Empty where the
+        store cannot be used.
         """
         connection = self._open()
         if not connection:

@@ -9,7 +9,7 @@ _RATIO_OF_LARGE = 0.10
 
 
 def multiply_too_far(in_aliases: int, steps: int) -> bool:
-    """Return whether aliases cause too large a share of the work.
+    """Return whether aliases cause too large a share of the work. A little is never too much.
 
     Args:
         in_aliases: how many steps of reading were made in what aliases stand for.

@@ -86,7 +86,7 @@ def _logs_in(root: Path) -> Iterator[FoundLog]:
     """Yield the logs of a repository, of a log directory itself, or of all repositories below.
 
     Raises:
-        InputError: the folder does not exist, is a file, or belongs to the system.
+        InputError: the folder does not exist, is a file, cannot be listed, or is the system's.
     """
     if not root.exists():
         raise InputError(f"{root}: no such directory")
@@ -180,7 +180,10 @@ def names_in_log(directory: Path) -> list[str]:
 
 
 def commands_that_make_a_log(directory: Path) -> str:
-    """Return in words the command that makes a log: ``init``, or with settings what follows it."""
+    """Return in words the commands that make a log: ``init``, or if that was run those after it.
+
+    It was run where settings are in the directory, or in a folder above it in its work tree.
+    """
     absolute = Path(os.path.abspath(directory))
     for folder in (absolute, *absolute.parents):
         if os.path.isfile(folder / SETTINGS_FILE):

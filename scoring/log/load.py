@@ -127,11 +127,9 @@ def load_log_for(
             same = f"is iteration {number} as {file_of[number]} is, and counts instead of it"
             warn(f"{directory / name}: {same}; keep one of the two files")
         elif int(name.removeprefix("iter-").removesuffix(".yaml")) != number:
-            other = (
-                f"its name says another number than its iteration, which is {number}"
-            )
             warn(
-                f"{directory / name}: {other}; name it iter-{number}.yaml, or correct the number"
+                f"{directory / name}: its name says another number than its iteration, which is"
+                f" {number}; name it iter-{number}.yaml, or correct the number"
             )
         file_of[number] = name
         records[number] = record
@@ -147,23 +145,33 @@ def load_log_for(
             _say_unread(archive, more, unread)
             for record in archived:
                 if records.setdefault(record.iteration, record) != record:
-                    place = f"{directory / ARCHIVE_NAME}: iteration {record.iteration}"
                     warn(
-                        f"{place} differs from another entry of that number; keep one of the two"
+                        f"{archive}: iteration {record.iteration} differs from another entry of"
+                        " that number; keep one of the two"
                     )
 
     if faults:
         texts = list(map(str, faults))
         if strict and records:
-            other = newest_version("attributed")
-            texts[-1] += (
-                f"; rubric {strict[0]} stops there as the reference does. Mend that, or move each "
-                f"broken file out of the folder to score the rest by the same rubric; or leave it "
-                f"out: --rubric {other}, which counts no claims, scores the other {len(records)} "
-                f'and ends with status 1, as does rubric = "{other}" in {SETTINGS_FILE}'
-            )
+            texts[-1] += _way_on(strict[0], len(records))
         raise LogError(*texts) from faults[0]
     return Records(records[iteration] for iteration in sorted(records))
+
+
+def _way_on(version: str, readable: int) -> str:
+    """Return what to do where a rubric stops at a broken entry, as the end of an error.
+
+    Args:
+        version: the version of the rubric.
+        readable: how many entries can be read.
+    """
+    other = newest_version("attributed")
+    return (
+        f"; rubric {version} stops there as the reference does. Mend that, or move each "
+        f"broken file out of the folder to score the rest by the same rubric; or leave it "
+        f"out: --rubric {other}, which counts no claims, scores the other {readable} "
+        f'and ends with status 1, as does rubric = "{other}" in {SETTINGS_FILE}'
+    )
 
 
 def load_entries(

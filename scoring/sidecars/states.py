@@ -75,7 +75,8 @@ def state_of(
 ) -> State:
     """Return what a sidecar is worth under a rubric.
 
-    It is unverified where evidence that is gone explains all that differs, and otherwise stale.
+    It is current where nothing differs, or only how a landing was found; unverified where evidence
+    that is gone explains all that differs; and otherwise stale, as is one of another rubric.
 
     Args:
         kept: the score in the sidecar.
@@ -297,9 +298,9 @@ def _rank(band: str, rubric: Rubric) -> int:
 def _differences(
     kept: PersistedScore, expected: PersistedScore, more_only: bool = False
 ) -> Iterator[str]:
-    """Yield in words the first row of both that differs, or else how the values differ.
+    """Yield in words the first row of both with another vote, or else how the values differ.
 
-    With ``more_only`` only the first row that says more than the evidence gives, if there is one.
+    With ``more_only`` only the first row with a higher vote than the evidence gives, if any.
     """
     kept_rows = rows_by_signal(kept)
     for row in expected.breakdown:

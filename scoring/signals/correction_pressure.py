@@ -47,10 +47,11 @@ class CorrectionPressure(Signal):
         return _reported_value(facts)
 
     def seen(self, facts: IterationFacts) -> SignalValue:
-        """Combine retries, corrections and failed tool calls, where tool calls were seen.
+        """Combine retries, corrections and failed tool calls, absent where no call was seen.
 
         Where iterations have lines of their own, retries and corrections that were seen count
-        even if the entry leaves them out.
+        even if the entry leaves them out. Where they have none, it is also absent if it is not
+        known how calls ended.
         """
         observed = facts.observed
         if observed is None:
@@ -68,7 +69,10 @@ class CorrectionPressure(Signal):
         return _observed_value(facts, observed)
 
     def sources(self, facts: IterationFacts, entry: EntryPlaces) -> Iterator[str]:
-        """Yield the retries in the entry, the review artifact, the tool calls and corrections."""
+        """Yield where retries are in the entry, the review artifact, and the lines of calls.
+
+        The places of corrections that were seen follow. What there is not is left out.
+        """
         retries = [f"verifiers.{n}.retries" for n in range(len(facts.record.verifiers))]
         yield from named_fields(entry, "retries", "impl.retries", *retries)
 
@@ -135,13 +139,13 @@ def error_rate_of(facts: IterationFacts) -> float | None:
 
     None where no call was seen, or where it is not known how calls ended.
     """
-    failed, ended = _ended_calls(facts)
-    if not ended or failed is None:
+    failed, total = _call_counts(facts)
+    if not total or failed is None:
         return None
-    return failed / ended
+    return failed / total
 
 
-def _ended_calls(facts: IterationFacts) -> tuple[int | None, int]:
+def _call_counts(facts: IterationFacts) -> tuple[int | None, int]:
     """Return how many tool calls failed (None: not known), and how many there were.
 
     These are the calls in the iteration's own lines, or where iterations have no such lines, the
@@ -204,10 +208,10 @@ def _corrections_in_words(by_user: int, seen: CorrectionsSeen) -> str:
 
 
 def _failed_calls(facts: IterationFacts) -> str:
-    """Return in words how many tool calls failed, or "" without any call."""
-    failed, ended = _ended_calls(facts)
+    """Return in words how many tool calls failed, or that it is not stated; "" without any call."""
+    failed, total = _call_counts(facts)
     if failed is None:
-        return f"how {counted(ended, 'tool call')} ended is not stated"
-    if not ended:
+        return f"how {counted(total, 'tool call')} ended is not stated"
+    if not total:
         return ""
-    return f"{failed} of {counted(ended, 'tool call')} failed"
+    return f"{failed} of {counted(total, 'tool call')} failed"

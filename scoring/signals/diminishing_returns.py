@@ -95,8 +95,8 @@ def deliberation_value(facts: DeliberationFacts | None, iteration: int) -> Signa
 
     rounds = len(facts.result.novelty)
     if rounds < LEAST_ROUNDS:
-        few = f"has {rounds} round; at least {LEAST_ROUNDS} needed"
-        return absent_for(f"{transcript} {few}", n=iteration)
+        words = f"{transcript} has {rounds} round; at least {LEAST_ROUNDS} needed"
+        return absent_for(words, n=iteration)
     if not any(novelty.claims for novelty in facts.result.novelty):
         return absent_for(f"{transcript} has no claims", n=iteration)
 

@@ -33,7 +33,7 @@ class HookOutcomes(Signal):
         return hook_value(facts.hooks, facts.record.iteration)
 
     def advice(self, present: bool, facts: IterationFacts) -> str:
-        """Return what would raise the score: gates that allow, or a file that can be read."""
+        """Return what would raise the score: better results of gates, or a file that has some."""
         if not present and facts.hooks.failed:
             return f"fix {facts.hooks.path}, or write it again"
         if not present and facts.hooks.records is not None:
@@ -55,7 +55,9 @@ class HookOutcomes(Signal):
 
 
 def hook_value(hooks: HookFacts, iteration: int) -> SignalValue:
-    """Return the sub-score of the most severe result of the hook gates, absent without any.
+    """Return the sub-score of the most severe result of the hook gates.
+
+    Absent without a file that can be read, and where the file has no result that is known.
 
     Args:
         hooks: what the file of hook outcomes says.
@@ -91,7 +93,8 @@ def _outcomes_of_gates(records: Iterable[HookOutcome]) -> list[HookOutcome]:
     """Return one outcome for each time that a gate ran, in the order of the records.
 
     Records of one rule with the same correlation id are of one time; the most severe result
-    counts. A record without a correlation id is a time of its own.
+    counts. A record without a correlation id is a time of its own. A result that is not known is
+    the least severe.
     """
     outcomes: dict[object, HookOutcome] = {}
     for index, record in enumerate(records):

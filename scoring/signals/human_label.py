@@ -57,7 +57,9 @@ class HumanLabel(Signal):
 
 
 def label_value(facts: "LabelFacts | None", iteration: int) -> SignalValue:
-    """Return the mean of what the labels of an iteration say, absent where none counts.
+    """Return the mean of what the labels of an iteration say.
+
+    Only those of :func:`counting_labels` count. Absent without any, and where they cannot be read.
 
     Args:
         facts: its labels; None where they were not asked for.
@@ -84,9 +86,9 @@ def label_value(facts: "LabelFacts | None", iteration: int) -> SignalValue:
 
 
 def counting_labels(labels: "Sequence[LabelRecord]") -> "list[LabelRecord]":
-    """Return the latest label of each person, by name.
+    """Return the latest label of each person, sorted by name.
 
-    Where some labels override the others, the others do not count.
+    Where any label overrides the others, only labels that do so count.
     """
     overriding = [label for label in labels if label.overrides]
     return latest_labels(overriding or labels)

@@ -152,7 +152,7 @@ class Landed(Signal):
         return label.replace("master", facts.trunk.name)
 
     def sources(self, facts: IterationFacts, entry: EntryPlaces) -> Iterator[str]:
-        """Yield the commit, and without one that git has the summary that is looked for."""
+        """Yield the commit that the entry names, and if git lacks it, the place of the summary."""
         yield from commit_source(facts.landing, entry)
         if facts.landing.sha is None:
             yield from named_fields(entry, "impl.summary", "summary")
@@ -284,7 +284,7 @@ def _reference_detail(landing: Landing) -> str:
 
 
 def _observed_detail(landing: Landing) -> str:
-    """Return how work landed and whether it was undone, or that it did not land."""
+    """Return in words how work landed and whether it was undone, or that it did not land."""
     if landing.found_by == git.NOT_LANDED:
         return _not_landed(landing)
 

@@ -109,7 +109,7 @@ class Signal(ABC):
         label: str,
         facts: IterationFacts,  # noqa: ARG002 - for labels that name the trunk
     ) -> str:
-        """Return the label of the signal in a rubric, in the words of the repository."""
+        """Return a rubric's label of the signal, with what the repository calls its trunk."""
         return label
 
     def sources(
@@ -205,7 +205,10 @@ def seen_source(facts: IterationFacts, kind: str) -> Iterator[str]:
 
 
 def seen_texts(seen: Iterable[SeenAt]) -> list[str]:
-    """Return where things were seen, with one text for what is one correction."""
+    """Return in words where each thing was seen, in order.
+
+    What is one correction with an earlier thing in the same file shares the text of that.
+    """
     texts: list[list[str]] = []
     last_at: dict[Path, list[str]] = {}
     for sighting in seen:

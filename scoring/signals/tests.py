@@ -91,7 +91,7 @@ class Tests(Signal):
             yield Pair(ROLE_VERIFIER, _share_of_true(_verifier_flags(record)), run)
 
     def advice(self, present: bool, facts: IterationFacts) -> str:
-        """Return what would raise the score: a test run, or a flag where flags vote."""
+        """Return what would raise the score: a test run, its transcript, or a flag that votes."""
         if facts.observed:
             if present:
                 return "the last test run before the commit passes, and no code is edited after it"

@@ -39,7 +39,7 @@ class TokenEfficiency(Signal):
         return efficiency_value(None, facts.transcripts, facts.observed)
 
     def advice(self, present: bool, facts: IterationFacts) -> str:
-        """Return what would raise the score: without a window of time, a commit."""
+        """Return what would raise the score: a better rate, or what is missing for any rate."""
         if present or facts.observed:
             return super().advice(present, facts)
         if facts.window is None:
@@ -54,9 +54,10 @@ class TokenEfficiency(Signal):
         return self.supply
 
     def sources(self, facts: IterationFacts, entry: EntryPlaces) -> Iterator[str]:
-        """Yield where the tokens are: in the entry, or in lines of transcripts.
+        """Yield where the tokens are: in lines of transcripts, or in the entry.
 
-        Nothing where the lines count for other work.
+        The entry is the place where it reports tokens and the iteration has no lines of its own.
+        Nothing where those lines count for other work.
         """
         has_lines = facts.observed is not None and bool(facts.observed.lines)
         if facts.record.session_tokens and not has_lines:

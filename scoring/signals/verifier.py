@@ -86,7 +86,7 @@ class Verifier(Signal):
     def advice(self, present: bool, facts: IterationFacts) -> str:
         """Return what would raise the score: a verifier that ran, or one that claims."""
         if present:
-            return super().advice(present, facts)
+            return self.better
         if facts.observed:
             return "let the verifier's own command write result_artifact, and name it in the entry"
         return self.flag_advice(facts, "list verifiers with a status in the entry")
@@ -147,7 +147,7 @@ def verifier_value(
 
 
 def _claim_of_verifiers(record: IterationRecord) -> SignalValue:
-    """Return what the verifiers claim: the mean of their statuses.
+    """Return what the verifiers claim: the mean of their statuses in the entry.
 
     Where no verifier has a status that counts: whether the verifiers linked traces.
     """

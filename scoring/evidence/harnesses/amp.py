@@ -47,7 +47,8 @@ class AmpReader(ToolReader):
     def entry(self, line: PlainData) -> None:
         """Take a thread. Messages of other roles than user and assistant are skipped.
 
-        A message without a time has that of the one before it.
+        A message without a time, or with an earlier one than the message before it, has the time of
+        that message; the first one has that of the thread.
         """
         self.version = line.get("v")
         tree = next(iter(items_in(line, "env.initial.trees")), None)
@@ -86,7 +87,10 @@ class AmpReader(ToolReader):
                 self.note_prompt(text)
 
     def _take_response(self, message: PlainData, content: list[Any], text: str) -> None:
-        """Take a response of the model. One that has no tokens, words or calls is not counted."""
+        """Take a response of the model, and that the user canceled it.
+
+        A response that has no tokens, words or calls is not counted.
+        """
         calls = parts_in(content, "tool_use")
         tokens = _TOKENS.of(message)
         if tokens.are_stated:

@@ -136,9 +136,10 @@ class AntigravityReader(ToolReader):
             self.note_tool_call(opened.id, tool, asked)
 
     def _take_result(self, line: PlainData) -> None:
-        """Take the result of the first call that waits for one, if any does.
+        """Take the result of a call that waits for one. Without such a call, do nothing.
 
-        A step that is neither done nor failed says nothing of how the call ended.
+        After a step that is neither done nor failed the call waits no more, and it is not known how
+        it ended.
         """
         if not self._waiting:
             return
@@ -165,9 +166,10 @@ class AntigravityReader(ToolReader):
             self.note_result(call.id, failed, _INDENTATION.sub("", printed))
 
     def _take_waiting(self, is_command: bool) -> _OpenCall:
-        """Return the first call that waits for a result of its kind, else the first of all.
+        """Return the call that a result is of, which from then on waits no more.
 
-        It waits no more. Some tools answer with no step.
+        It is the first call of the result's kind, or without one the first of all: some tools
+        answer with no step.
 
         Args:
             is_command: whether the result is that of a command.
@@ -199,8 +201,8 @@ _MEASURED = TokenFields("output", "input", "reads")
 def _tokens_of(line: PlainData, measured: Any) -> Tokens:
     """Return the tokens of a response: those that the database states, or else its step.
 
-    The input in the database leaves out what was read from the cache. The input of a step may
-    include that, so its uncached input is None, unless more was read than the input holds.
+    The input in the database leaves out what was read from the cache. That of a step may include
+    it: where tokens were read, and not more than the input, the uncached input is None.
     """
     if measured is not None:
         return _MEASURED.of(measured)
@@ -232,18 +234,14 @@ class Antigravity(Harness):
     keys = frozenset(("step_index", "source", "type"))
 
     def lines_of(self, path: Path) -> list[bytes]:
-        """Return the steps of a conversation in their order.
+        """Return the steps of a conversation in the order of their numbers.
 
-        Of a conversation with too many steps to be read, one more than :data:`MOST_LINES` are
-        returned, as they are in the file.
+        At most :data:`MOST_LINES` and one are returned. That is one too many to be read.
 
         Raises:
             OSError: the file of the steps cannot be read.
         """
-        steps = list(islice(lines_in(path), MOST_LINES + 1))
-        if len(steps) <= MOST_LINES:
-            steps.sort(key=_index_of)
-        return steps
+        return sorted(islice(lines_in(path), MOST_LINES + 1), key=_index_of)
 
     def shown(self, path: Path) -> PlainData:
         """Return what is stated about a conversation: ``session``, ``folder`` and ``responses``.

@@ -318,7 +318,7 @@ class ClaudeCode(Harness):
         return [Home(expanded(folder) / "projects", folder) for folder in usual]
 
     def claims(self, line: PlainData) -> bool:
-        """Return whether Claude Code wrote a line: each kind has one of a few keys."""
+        """Return whether Claude Code wrote a line: it has one of a few keys, and no ``payload``."""
         if "payload" in line:
             return False
         if not line.keys().isdisjoint(("sessionId", "leafUuid", "snapshot")):

@@ -187,7 +187,7 @@ def items_of(message: ClaudeMessage) -> list[ClaudeItem]:
 def response_of(
     span: int, number: int, line: ClaudeLine, message: ClaudeMessage, usage: ClaudeUsage
 ) -> Response:
-    """Return the copy of a response that a line holds.
+    """Return the copy of a response that a line holds. An id that is not stated is 0.
 
     Args:
         span: the index of the span of the line.

@@ -204,7 +204,7 @@ class Cline(Harness):
     keys = frozenset(("messages", "sessionId", "version"))
 
     def homes(self, environment: Mapping[str, str]) -> list[Home]:
-        """Return the folder of all sessions: of one of two variables, or the usual one."""
+        """Return the folder of all sessions, by the first of two variables, or the usual one."""
         data = home_named(environment, "CLINE_DATA_DIR", "")
         if not data.origin:
             data = home_named(environment, "CLINE_DIR", "~/.cline").inside("data")

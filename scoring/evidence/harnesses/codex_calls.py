@@ -95,10 +95,6 @@ class CodexCalls(EventReader):
         # calls of programs: whether an exit code that they print is that of their only command
         self._programs: dict[str | None, bool] = {}
 
-    def id_of(self, call: object) -> str:
-        """Return the id of a call as it is written, even if a secret in it is hidden, or ""."""
-        return only_text(call)
-
     def take_call(self, payload: CodexPayload) -> None:
         """Take a call of a function or of the local shell.
 
@@ -206,7 +202,7 @@ class CodexCalls(EventReader):
         states_failure = RESULTS[payload.type]
         failed = states_failure(payload) if states_failure else output.failed
         if call in self._programs or starting_call in self._programs:
-            self._take_program_result(payload.call_id, output, starting_call, failed)
+            self._take_program_result(call, output, starting_call, failed)
             return
 
         if failed is not None:
@@ -226,42 +222,42 @@ class CodexCalls(EventReader):
 
     def _take_program_result(
         self,
-        own_call: str | None,
-        answer: CodexOutput,
         call: str | None,
+        result: CodexOutput,
+        starting_call: str | None,
         failed: bool | None,
     ) -> None:
         """Take what a program printed. A program succeeds whatever its commands do.
 
         Args:
-            own_call: the call of the result, which may be one that asked for more output.
-            answer: the output of the result.
-            call: the call that started the program.
+            call: the call of the result, which may be one that asked for more output.
+            result: the output of the result.
+            starting_call: the call that started the program.
             failed: whether the program failed; None where it still runs.
         """
-        output = _program_output(answer.printed)
-        running = _what_runs(answer.header) if failed is None else ""
+        output = _program_output(result.printed)
+        running = _what_runs(result.header) if failed is None else ""
         if output.process and not output.exit_codes and not failed:
             running = running or f"process {output.process}"
 
-        if own_call != call:
-            self.note_end(own_call, failed, "")
-            if own_call in self._programs:
-                self.count_result(own_call, failed=failed is True)
+        if call != starting_call:
+            self.note_end(call, failed, "")
+            if call in self._programs:
+                self.count_result(call, failed=failed is True)
         if running:
-            self._goes_on(running, call, f"{output.printed}\n")
+            self._goes_on(running, starting_call, f"{output.printed}\n")
             return
 
         ended = None
-        if self._programs.get(call, True):
+        if self._programs.get(starting_call, True):
             if len(output.exit_codes) == 1:
                 ended = output.exit_codes[0] != 0
-            elif not answer.header.lstrip().startswith(OF_PROGRAM):
+            elif not result.header.lstrip().startswith(OF_PROGRAM):
                 ended = failed
         if failed is not None:
-            self.count_result(call, failed or ended is True)
-        earlier_output = self._printed.pop(call or "", "")
-        self.note_end(call, ended, earlier_output + output.printed)
+            self.count_result(starting_call, failed or ended is True)
+        earlier_output = self._printed.pop(starting_call or "", "")
+        self.note_end(starting_call, ended, earlier_output + output.printed)
 
     def _goes_on(self, running: str, call: str | None, printed: str) -> None:
         """Note that what a call started still runs.

@@ -118,7 +118,7 @@ def _step_to(
         return _Step(totals, _each(_added, totals, count.last or _FROM_ZERO))
 
     stated = _each(_stated, count.totals, totals)
-    has_fallen = any(map(lt, count.totals, totals)) and any(map(lt, stated, totals))
+    has_fallen = any(map(lt, stated, totals))
     if _tokens(stated) == _tokens(totals) or (
         has_fallen and _tokens(stated) in earlier
     ):

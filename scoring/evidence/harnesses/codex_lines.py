@@ -150,7 +150,7 @@ def was_refused(payload: CodexPayload) -> bool:
 def output_of(payload: CodexPayload) -> CodexOutput:
     """Return the output of a call, from a result that is JSON, has a header, or is plain text.
 
-    It says whether the call failed in one of three ways:
+    Whether the call failed is known in one of three ways, and otherwise None:
     - it begins as that of a call that could not be run;
     - it is a JSON object with an exit code;
     - its header, before ``Output:``, has a status.

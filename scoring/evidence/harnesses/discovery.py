@@ -97,8 +97,8 @@ def _places(places: TranscriptPlaces, harnesses: Sequence[Harness]) -> Iterator[
 def _look_in(home: Home, warn: Warn) -> tuple[list[TranscriptFile], RootFound]:
     """Return the transcripts in a folder, and what the survey says of the folder.
 
-    Warns of a folder that cannot be read or is one of the system, and of one named by hand that is
-    missing or has none.
+    Warns of a folder that cannot be looked through or is one of the system, and of a folder named
+    by hand that is missing or has no transcript.
     """
     wanted = [names for names in home.names if names.kind != "other"]
     anywhere = [names.pattern for names in wanted if not names.folder]

@@ -96,14 +96,13 @@ class DroidReader(ToolReader):
             self.note_prompt("\n".join(texts))
 
     def _take_result(self, part: PlainData) -> None:
-        """Note how a call ended.
+        """Note how a call ended. It failed where its text is a JSON object with ``success`` false.
 
-        A call failed where any of these says so:
-        - of a shell, an exit code in the text; where that begins and ends with one, the code that
-          the mark of an error fits, since a command may print the other;
-        - without such a code, that the result is marked as an error; of a shell, nothing is known
-          where it is not;
-        - a JSON object as the text, with ``success`` false.
+        A call of another tool than a shell also failed if its result is marked as an error. The
+        command of a shell ended with the exit code at the start or the end of the text. Of two
+        codes, the first counts if the result is marked as an error, else the last, since a command
+        may print the other. Without a code, it failed if the result is so marked; if not, that is
+        not known.
         """
         call = part.get("tool_use_id")
         text = text_in(part, "content")

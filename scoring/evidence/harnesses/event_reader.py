@@ -258,10 +258,6 @@ class EventReader(JsonReader, Observations):
         )
         return self.fill(events)
 
-    def id_of(self, call: object) -> str:
-        """Return the id of a call, or "" where it has none or the id is hidden."""
-        return id_in(call)
-
 
 def _plain(value: object) -> str:
     """Return a number, the first 40 characters of a plain ASCII text, or the name of the type."""

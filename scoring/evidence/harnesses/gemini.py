@@ -26,10 +26,10 @@ CONTEXT = ("<session_context>", "This is the Gemini CLI. We are setting up the c
 _REFUSALS = ("did not allow", "denied")
 """Words in the answer of a canceled call that say that the user refused the call."""
 
-_KINDS = ("user", "gemini", "info", "error", "warning")
 _TAKEN_BACK = "taken back"
 """The kind of a message of the user that the user took back."""
 
+_KINDS = ("user", _TAKEN_BACK, "gemini", "info", "error", "warning")
 _ENDED = ("success", "error", "cancelled")
 """The states of calls that have ended."""
 
@@ -116,7 +116,7 @@ class GeminiReader(ToolReader):
         self._active_ids.clear()
 
     def _rewind(self, name: str) -> None:
-        """Take back what the user wrote from a message on, which counts too.
+        """Take back what the user wrote from a message on, with that message.
 
         What the agent did stays. Without a message of this id, all that the user wrote is taken
         back.
@@ -186,7 +186,7 @@ class GeminiReader(ToolReader):
 
         kind = message.get("type")
         name = text_in(message, "id")
-        if kind not in _KINDS and kind != _TAKEN_BACK:
+        if kind not in _KINDS:
             self.skip_unknown(kind)
 
         if not self.begin_event(time_in(message, "timestamp"), name=name):
@@ -214,7 +214,7 @@ class GeminiReader(ToolReader):
             self.note_user_text()
 
     def _take_response(self, message: PlainData, name: str, text: str) -> None:
-        """Take a response of the model, and its calls with their results."""
+        """Take what the model said and called, and the results. With tokens it is a response."""
         self.note_agent_line(name or None)
         self.note_agent_text(text)
 

@@ -86,7 +86,6 @@ class GooseReader(ToolReader):
         """Note the totals of a session that has responses and no rows of what they used."""
         if self._last_response > self._begins_at:
             self.note_totals(self._begins_at, _TOTALS.of(self._totals))
-        self._totals = None
 
     def _begin_session(self, head: Any, *, has_usage: bool) -> None:
         """End the session that was read before, and begin the session of a head.
@@ -207,7 +206,7 @@ class Goose(Harness):
     reader = GooseReader
 
     def homes(self, environment: Mapping[str, str]) -> list[Home]:
-        """Return the folder of the database: of one of two variables, or the usual one."""
+        """Return the folder of the database, by the first of two variables, or the usual one."""
         root = home_named(environment, "GOOSE_PATH_ROOT", "")
         if root.origin:
             return [root.inside("data/sessions")]

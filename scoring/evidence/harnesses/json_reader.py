@@ -67,10 +67,11 @@ class JsonReader:
         raise NotImplementedError
 
     def read_own_line(self, number: int, line: bytes) -> bool:
-        """Read one line, if it is whole, and no other harness wrote it. Return whether that is so.
+        """Read one line, unless it cannot be decoded, or another harness wrote it.
 
-        A line that is nested too deep counts as read, and is skipped. Why another one is not read
-        is not noted; :meth:`line` does that. The arguments and errors are those of ``line``.
+        Return whether the line was read. Why it was not is not noted: :meth:`line`, which has the
+        same arguments and errors, does that. A line with a field that is nested too deep for the
+        reader is skipped, and counts as read.
         """
         if not self._begin(number, line):
             return False

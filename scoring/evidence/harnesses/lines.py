@@ -124,7 +124,8 @@ class Lines:
     def document(self, text: bytes) -> None:
         """Read a text as one document, or as lines where its first line is a document by itself.
 
-        A text that no harness claims is skipped, for the only harness of documents if there is one.
+        A text that no harness claims is skipped. That is noted for the only harness of documents,
+        or without exactly one for a harness that is not known.
         """
         documents = [text]
         writer = self.document_writer(text)
@@ -214,7 +215,7 @@ def read_whole(fd: int, transcript: TranscriptFile, lines: Lines) -> EventsByHar
         lines: what reads its lines.
 
     Raises:
-        OSError: the file cannot be read, or is too large.
+        OSError: the file cannot be read, is too large, or takes too long.
     """
     data = (
         decompressed(fd) if transcript.compressed else chunks(fd, os.fstat(fd).st_size)
@@ -265,7 +266,7 @@ def read_parts(parts: Iterable[Iterator[bytes]], lines: Lines) -> EventsByHarnes
         lines: what reads their lines.
 
     Raises:
-        OSError: a part cannot be read, or is too large.
+        OSError: a part cannot be read, or they are too large or take too long.
     """
     start = 0
     for part in parts:
@@ -274,7 +275,13 @@ def read_parts(parts: Iterable[Iterator[bytes]], lines: Lines) -> EventsByHarnes
 
 
 def _read_part(part: Iterator[bytes], start: int, lines: Lines) -> int:
-    """Read a part that begins at an offset in bytes, and return the offset of its end."""
+    """Read a part as the document that it is, or else as lines. Return the offset of its end.
+
+    Args:
+        part: the part, in pieces.
+        start: the offset in bytes at which it begins.
+        lines: what reads its lines.
+    """
     head = _head(part)
     opening, line_break, rest = head.lstrip().partition(b"\n")
     more = b"" if rest or not line_break else next(part, b"")

@@ -131,7 +131,7 @@ class OpenCodeReader(ToolReader):
         self._is_run_by_user = False
 
     def _take(self, message: Any) -> None:
-        """Take a message. It is skipped without an object about it, or of an unknown role."""
+        """Take a message. One without an object about it, or of an unknown role, is skipped."""
         self.messages.append(self.next_event)
         info = member(message, "info")
         all_parts = items_in(message, "parts")

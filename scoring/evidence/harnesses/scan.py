@@ -5,7 +5,7 @@ import os
 import time
 from abc import ABC, abstractmethod
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from sys import intern
@@ -37,6 +37,7 @@ from scoring.evidence.transcripts.transcript_events import (
 from scoring.evidence.transcripts.transcript_files import (
     UNKNOWN_KIND,
     Discovery,
+    FileRead,
     TranscriptFile,
 )
 from scoring.file_stamps import stamp_of
@@ -251,10 +252,7 @@ class Scan(ABC):
         self._sources = []
 
     def _finish_reading(self) -> None:
-        """Wait for what is being read, and put it into the store: with a warning, only that it had.
-
-        What was not read in time goes to :attr:`not_read`.
-        """
+        """Wait for what is being read, and keep it. What is not read goes to :attr:`not_read`."""
         assert self._pool is not None
         for source in self._sources:
             if source.refusal:
@@ -271,40 +269,55 @@ class Scan(ABC):
                     warn = partial(self._warn_of, source.transcript)
                 for warning in read.warnings:
                     warn(warning)
-                if store.keeps and source.stamp is not None:
-                    # What else was warned of is read again, to be warned of again.
-                    value = _HAD_WARNING
-                    if read.refusal:
-                        value = _REFUSED + os.fsencode(read.refusal)
-                    elif read.events is not None and not read.warnings:
-                        encoded = read.encoded or encode_events(read.events)
-                        value = mixed(encoded, store.secret, source.stamp)
-                    store.put(
-                        "transcript", self._key(source.transcript), source.stamp, value
-                    )
+                self._put_into(store, source, read)
                 if read.events is not None:
                     source.keep(read.events)
 
+        for number in self._pool.left:
+            transcript = self._sources[number].transcript
+            why = f"transcript {transcript.path}: not read in time"
+            self.not_read.append(NotRead(why, transcript))
         if self._pool.left:
-            for number in self._pool.left:
-                transcript = self._sources[number].transcript
-                why = f"transcript {transcript.path}: not read in time"
-                self.not_read.append(NotRead(why, transcript))
             self._warn(
                 f"{len(self._pool.left):,} transcripts are not read, since the others took too"
                 " long; the next command begins with what none has read, where it can be cached"
             )
+        self._warn_of_slow(seconds_of)
+
+    def _put_into(self, store: Store, source: _Source, read: FileRead) -> None:
+        """Put into the store what was read of a transcript; with warnings, only that it had some.
+
+        A transcript with warnings is so read again, and warned of, in the next command. Of one that
+        exceeds a bound the store gets which bound.
+        """
+        if not store.keeps or source.stamp is None:
+            return
+        value = _HAD_WARNING
+        if read.refusal:
+            value = _REFUSED + os.fsencode(read.refusal)
+        elif read.events is not None and not read.warnings:
+            encoded = read.encoded or encode_events(read.events)
+            value = mixed(encoded, store.secret, source.stamp)
+        store.put("transcript", self._key(source.transcript), source.stamp, value)
+
+    def _warn_of_slow(self, seconds_of: Mapping[str, float]) -> None:
+        """Warn where reading took longer than :data:`SECONDS_TO_READ`.
+
+        Args:
+            seconds_of: the processor time that each transcript took, by its name.
+        """
         seconds = sum(seconds_of.values())
-        if seconds > SECONDS_TO_READ:
-            slowest = max(seconds_of, key=seconds_of.__getitem__)
-            longest = f"{seconds_of[slowest]:.0f} s"
-            if seconds_of[slowest] < 1:
-                longest = "less than 1 s"
-            text = (
-                f"transcripts took {seconds:.0f} seconds to read;"
-                f" {slowest}, the slowest, took {longest}"
-            )
-            self._warn(TakesLong(text))
+        if seconds <= SECONDS_TO_READ:
+            return
+        slowest = max(seconds_of, key=seconds_of.__getitem__)
+        longest = f"{seconds_of[slowest]:.0f} s"
+        if seconds_of[slowest] < 1:
+            longest = "less than 1 s"
+        text = (
+            f"transcripts took {seconds:.0f} seconds to read;"
+            f" {slowest}, the slowest, took {longest}"
+        )
+        self._warn(TakesLong(text))
 
     def _note(self, transcript: TranscriptFile, store: Store) -> None:
         """Note a transcript to read, with its events where the store has them.

@@ -94,10 +94,11 @@ def opened_database(
             may be links.
 
     Raises:
-        OSError: the database cannot be read, one of its files is not a plain one, or a question
-            in the ``with`` block fails, or all take too many steps, as a search without an index
-            for each of many sessions does, or give too many bytes. Its number is EBUSY where the
-            database is locked for longer than :data:`lock_timeout`, and EFBIG for what is too much.
+        OSError: the database cannot be read, or one of its files is not a plain one; or in the
+            ``with`` block a question fails, or all questions together take too many steps (as a
+            search without an index for each of many sessions does) or give too many bytes. Its
+            number is EBUSY where the database is locked for longer than :data:`lock_timeout`, and
+            EFBIG for what is too much.
     """
     size = _size_of_plain_files(path, follow_links)
     try:

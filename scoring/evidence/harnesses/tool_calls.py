@@ -13,7 +13,7 @@ from scoring.evidence.commands.testruns import TestTools
 from scoring.evidence.transcripts.edits import hunks_of, lines_added
 
 from .event_reader import EventReader
-from .fields import is_failure, items_in, member, text_in
+from .fields import id_in, is_failure, items_in, member, text_in
 
 _COMMANDS = ("command", "cmd", "CommandLine")
 _FOLDERS = ("cwd", "workdir", "dir_path", "directory", "Cwd")
@@ -125,8 +125,12 @@ class ToolReader(EventReader):
             asks_user = tool in self.tools.questions
             self.note_call(call, question=asks_user, agent=tool in self.tools.agents)
 
+    def id_of(self, call: object) -> str:
+        """Return the id of a call, or "" where it has none or the id is hidden."""
+        return id_in(call)
+
     def note_end(self, call: object, failed: bool | None, text: str) -> None:
-        """Note the end of a call. One that starts commands in the background ends before them."""
+        """Note the end of a call. If its commands go on in the background, how is not known."""
         if text_in(call) in self._calls_in_background:
             failed = None
         super().note_end(call, failed, text)

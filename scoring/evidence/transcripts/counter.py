@@ -36,11 +36,11 @@ class LineClock(NamedTuple):
 
     def of_response(self, response: Response) -> int | None:
         """Return the place at which a response counts, or None where its line does not count."""
-        if response.line not in self.places:
+        place = self.places.get(response.line)
+        if place is None:
             return None
-        here = (self.times[response.line], self.places[response.line])
-        _, place = self.last.get((response.id, response.request), here)
-        return place
+        _, last_place = self.last.get((response.id, response.request), (0, place))
+        return last_place
 
     def quarter(self, line: int) -> int:
         """Return the quarter of an hour, since 1970, in which a line that counts was written."""

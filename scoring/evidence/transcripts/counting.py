@@ -199,7 +199,7 @@ def _spread(
 def stated_totals(
     checkpoints: Iterable[Checkpoint], read: set[str]
 ) -> dict[str, dict[str, TokenTotals]]:
-    """Return the tokens that checkpoints state of their sessions.
+    """Return the tokens that checkpoints state of their sessions. Others are left out.
 
     Args:
         checkpoints: the checkpoints.

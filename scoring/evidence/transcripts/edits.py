@@ -302,7 +302,8 @@ class PathTexts:
     ) -> list[FileChange]:
         """Note a call that writes lines, and return what it changes of each file.
 
-        A file with a path too long to keep is left out.
+        Files after the first :data:`PATHS_OF_A_CALL` are left out, and so is a file with a path too
+        long to keep.
 
         Args:
             lines: the lines that the call writes, by path.

@@ -92,7 +92,8 @@ class ObservedRuns:
             ended_at: where its result is.
             text: what the call printed.
             failed: whether the call failed; None: not stated.
-            may_be_refused: as of :func:`verdict_of`.
+            may_be_refused: whether the text may be the harness's words that it did not run the
+                call. Such tests are not noted.
         """
         if opened.run:
             verdict = verdict_of(
@@ -142,15 +143,8 @@ class ObservedRuns:
         """Return the run of a call that runs tests, from where it ended and its verdict."""
         if command.folder is None:
             verdict = TestVerdict()  # it is not known which code was tested
-        return replace(
-            _run_ended(ended_at, opened.key, verdict),
-            command=self._paths.number(command.label),
-            called_at=opened.place.line,
-            follows_commit=command.follows_commit,
-            of_other_code=command.is_of_other_code,
-            work_tree=opened.work_tree,
-            folder=opened.run_folder,
-        )
+        label = self._paths.number(command.label)
+        return _with_verdict(opened.run_at(ended_at, command, label), verdict)
 
     def note_printed(self, opened: OpenCall, text: str) -> None:
         """Note what a call has printed so far. A failure in it is final, whatever comes later."""
@@ -170,7 +164,8 @@ class ObservedRuns:
         """
         verdict = verdict_of(None, text, None)
         if verdict and verdict.passed is not None:
-            self.noted.append((_run_ended(ended_at, call, verdict), None))
+            run = _with_verdict(TestRun(*ended_at, call=call), verdict)
+            self.noted.append((run, None))
 
     def with_unended(
         self, calls: Iterable[OpenCall], texts: dict[str, int], homes: Collection[str]
@@ -192,11 +187,9 @@ class ObservedRuns:
         ]
 
 
-def _run_ended(ended_at: EventPlace, call: int, verdict: TestVerdict) -> TestRun:
-    """Make a test run from the place where it ended, the key of its call, and its verdict."""
-    return TestRun(
-        *ended_at,
-        call=call,
+def _with_verdict(run: TestRun, verdict: TestVerdict) -> TestRun:
+    return replace(
+        run,
         passed=verdict.passed,
         passed_tests=verdict.passed_tests,
         failed_tests=verdict.failed_tests,

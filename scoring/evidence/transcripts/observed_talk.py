@@ -66,7 +66,8 @@ class ObservedTalk:
     def note_prompt_text(self, text: str) -> None:
         """Note what a person says of the work before, if a tool was called. No text is kept.
 
-        A plan that the text takes from another session is noted in any case.
+        Words that something is wrong are not noted after several prompts without work: they are
+        about an idea. A plan that the text takes from another session is noted in any case.
         """
         self._is_idle = True
         is_again = self._last_prompt == key_of(text)

@@ -190,12 +190,12 @@ class OpenCall:
     ) -> None:
         """Put what the call did into events.
 
-        Programs, resets and sub-agents are put in the line of the call, files in that of its end.
+        What is about files is put in the line of the end of the call, all else in that of the call.
 
         Args:
             events: the events so far, by kind. They are added to.
             ended: where its result is.
-            output: what it printed.
+            output: what it printed, which may show that it restored files and switched no code.
             undone: whether the call came to nothing, so that only its programs count.
         """
         has_restored = self.may_restore and is_restored(output)
@@ -215,18 +215,23 @@ class OpenCall:
                 )
 
     def run_without_result(self, run: TestCommand, label: int) -> TestRun:
-        """Return its run of tests without a result.
+        """Return its run of tests without a result, by the arguments of :meth:`run_at`."""
+        passed = False if self.has_failed else None
+        return replace(self.run_at(self.place, run, label), ended=False, passed=passed)
+
+    def run_at(self, place: EventPlace, run: TestCommand, label: int | None) -> TestRun:
+        """Return its run of tests without a verdict.
 
         Args:
+            place: where the run is noted: where its result is, or the call.
             run: the run.
-            label: the number of the label of the run, among the texts.
+            label: the number of the label of the run, among the texts; None where the label is too
+                long to be kept.
         """
         return TestRun(
-            *self.place,
+            *place,
             call=self.key,
-            ended=False,
             command=label,
-            passed=False if self.has_failed else None,
             called_at=self.place.line,
             follows_commit=run.follows_commit,
             of_other_code=run.is_of_other_code,

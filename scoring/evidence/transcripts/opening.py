@@ -45,7 +45,7 @@ def opened(path: Path, warn: Warn) -> Iterator[int | None]:
         warn: takes a message where it cannot be opened, or is neither a plain file nor a directory.
 
     Returns:
-        The descriptor of the file. None for a directory, and in place of a file with a warning.
+        The descriptor of the file; None for a directory, and where ``warn`` took a message.
     """
     try:
         refuse_special(path)

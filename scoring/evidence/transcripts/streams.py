@@ -178,7 +178,10 @@ class File:
     def located(
         self, kind: type[EventKind], session: str = ""
     ) -> Iterator[tuple[int, EventKind]]:
-        """Yield the events of a kind in a session's or all lines, each after its line's index."""
+        """Yield the events of a kind in the lines of a session ("": in all), each after its index.
+
+        That is the index of its line.
+        """
         lines = self.of(session or self.owner)
         for event in self.events.of(kind):
             index = self.at(event.line)
@@ -186,7 +189,7 @@ class File:
                 yield index, event
 
     def edits(self, session: str = "") -> Iterator[tuple[int, Edit | FileRemoved]]:
-        """Yield the edits, then the removals, of files in a session's or all lines.
+        """Yield the edits, then the removals, of files in the lines of a session ("": in all).
 
         Each comes after the index of its line.
         """

@@ -2,10 +2,9 @@
 
 import os
 import re
-from collections.abc import Callable, Collection
+from collections.abc import Collection
 from functools import cached_property
 from pathlib import Path
-from typing import TypeAlias
 
 from scoring.errors import InputError
 from scoring.evidence.git.repository import GitRepository
@@ -25,10 +24,6 @@ SPELLED_FOLDER = "spelled:"
 
 The first slash is left out.
 """
-
-
-InRepository: TypeAlias = Callable[[str], bool]
-"""Returns whether work in a folder is work in the repository."""
 
 
 class WorkTrees:
