@@ -91,7 +91,9 @@ def session_transcript(
 def _transcripts_in_checkpoints(
     session: str, places: TranscriptPlaces, warn: Warn
 ) -> Iterator[tuple[str, bytes]]:
-    """Yield the id and the transcript of a session, once for each checkpoint that holds it.
+    """Yield the id and the transcript of each session that fits, once for each checkpoint.
+
+    A session without a transcript in this clone is passed over.
 
     Args:
         session: how the id of a session begins.
@@ -105,7 +107,8 @@ def _transcripts_in_checkpoints(
     repository = GitRepository(places.repo_dir)
     for checkpoint in read_checkpoints(repository, warn).values():
         for recorded in checkpoint.sessions:
-            if recorded.session_id.startswith(session) and not recorded.missing:
+            is_here = recorded.blobs and not recorded.missing
+            if is_here and recorded.session_id.startswith(session):
                 contents = repository.contents(recorded.blobs).values()
                 yield recorded.session_id, b"\n".join(contents)
 

@@ -190,7 +190,7 @@ def _held_as(
 
 
 def _amendments(agents: AgentCommits) -> dict[SessionCommit, SessionCommit]:
-    """Return each commit that amends a lost one, with the lost one: that before in its session."""
+    """Return, by commit that amends a lost one, the lost one: the commit before in its session."""
     lost = {commit.made for commit in agents.lost}
     amendments = {}
     for commits in agents.by_session.values():
@@ -299,9 +299,9 @@ class _Work(NamedTuple):
     edits: Sequence[int]
 
     def edited_before(self, made: SessionCommit) -> bool:
-        """Return whether it edited a file between the commit before and this one.
+        """Return whether the session edited a file here between its commit before and a commit.
 
-        The time of the commit before does not count, that of this one does.
+        The time of the commit before does not count, that of the commit does.
         """
         index = bisect_left(self.commits, made.time)
         commit_before = self.commits[index - 1] if index else 0

@@ -252,9 +252,10 @@ def named_by_entries(
 
 
 def _name_of_lost_commit(written_name: str, agents: AgentCommits) -> str:
-    """Return the name of a commit that git does not have, which begins as an entry writes it.
+    """Return the name of a commit that git does not have, of which an entry writes the beginning.
 
-    Where no such commit is known, what the entry writes is returned in lower case.
+    Case does not matter, and of several such commits the first counts. Where no such commit is
+    known, what the entry writes is returned in lower case.
     """
     lowered = written_name.lower()
     for name in agents.known_from:

@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from helpers import checkpoints
 from helpers.commands import DaScore, one_line
 from helpers.repos import Repo
 
@@ -136,6 +137,25 @@ def test_a_session_is_found_by_its_id_in_transcript_directories(tmp_path: Path) 
     ):
         with pytest.raises(ValueError, match=f"{name}: {said}"):
             session_transcript(name, places, silent)
+
+
+@pytest.mark.parametrize("has_transcript", [True, False])
+def test_a_session_of_a_checkpoint_is_found_by_its_transcript(
+    repo: Repo, has_transcript: bool
+) -> None:
+    files: dict[str, bytes | dict[str, Any]] = {
+        "0/metadata.json": checkpoints.about("s1")
+    }
+    if has_transcript:
+        files["0/full.jsonl"] = REVIEW.encode()
+    checkpoints.record(repo, {checkpoints.name(1): files})
+
+    places = TranscriptPlaces(repo.path)
+    if has_transcript:
+        assert session_transcript("s1", places, silent) == ("s1", REVIEW.encode())
+    else:
+        with pytest.raises(ValueError, match="s1: no transcript of such a session"):
+            session_transcript("s1", places, silent)
 
 
 def test_a_deliberation_from_a_session_is_an_observation_of_an_iteration(

@@ -71,7 +71,7 @@ class Writes:
 
     def surely(self, verifier: Verification) -> bool:
         """Return whether an edit names the artifact of a verifier, or another path of that file."""
-        if verifier.place in self._linked:
+        if verifier.real_path in self._linked:
             return True
 
         ends = tuple(f"/{posixpath.normpath(name)}" for name in verifier.paths)
@@ -91,7 +91,7 @@ class Writes:
                 the artifact, or a folder in its path, counts in every transcript.
             verifier: the verifier.
         """
-        if verifier.place in self._maybe_linked:
+        if verifier.real_path in self._maybe_linked:
             return True
 
         below = [

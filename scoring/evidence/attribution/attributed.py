@@ -163,7 +163,7 @@ class AttributedScan(Scan):
         missing: set[str] = set()
         for share in shares:
             missing.update(share.question.checkpoints)
-            if share.stated or share.problem == NO_TRANSCRIPT:
+            if share.checkpoints_with_totals or share.problem == NO_TRANSCRIPT:
                 for agent in self._unread_agents(share.question.checkpoints, read):
                     share.problem = NOT_READ.format(
                         agent=agent or "a harness without a name"

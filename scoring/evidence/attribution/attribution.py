@@ -151,10 +151,10 @@ def _give_parts(tree: Tree, shares: Sequence[Share], ownership: OwnedLines) -> N
     iteration. The lines after the last commit stay free.
     """
     for part in tree.parts():
-        if part.place != NO_ITERATION:
-            ownership.take(part.place, part.lines)
-        if part.place >= 0:
-            shares[part.place].parts.append(part)
+        if part.iteration_index != NO_ITERATION:
+            ownership.take(part.iteration_index, part.lines)
+        if part.iteration_index >= 0:
+            shares[part.iteration_index].parts.append(part)
 
 
 class _Linker(NamedTuple):
@@ -195,7 +195,7 @@ class _Linker(NamedTuple):
         at_the_time = [
             part.since(bisect_left(part.tree.times, began)) for part in others
         ]
-        share.also = _keys_of(_sessions_in(at_the_time) - own_sessions)
+        share.other_sessions = _keys_of(_sessions_in(at_the_time) - own_sessions)
 
         may_have_stored = map(share.question.may_have_stored, share.listed)
         are_old = bool(share.listed) and not any(may_have_stored)
@@ -323,19 +323,19 @@ def _share_series(
     """
     previous: SessionPart | None = None
     for part in tree.parts():
-        if part.place < 0:
+        if part.iteration_index < 0:
             previous = None
         elif not part.edits_nothing:
             previous = part
-        elif previous is not None and part.place != previous.place:
-            share = shares[part.place]
-            is_of_no_entry = part.place < entries <= previous.place
+        elif previous is not None and part.iteration_index != previous.iteration_index:
+            share = shares[part.iteration_index]
+            is_of_no_entry = part.iteration_index < entries <= previous.iteration_index
             is_kept_apart = is_of_no_entry and not share.question.is_strict
             if is_kept_apart or not _took_edits(share, previous, part, changed):
                 previous = None
             elif share.shared is None:
                 share.method = "shared"
-                share.shared = previous.place
+                share.shared = previous.iteration_index
                 share.problem = ""
                 keys = {*share.sessions, *_keys_of(previous.sessions)}
                 share.sessions = tuple(sorted(keys))

@@ -135,9 +135,9 @@ class ChangedFiles:
         another commit, only a pending file is taken.
         """
         question = self._questions[index]
-        is_own = part.place in (index, NO_ITERATION)
-        if part.place >= 0:
-            other_checkpoints = self._questions[part.place].checkpoints
+        is_own = part.iteration_index in (index, NO_ITERATION)
+        if part.iteration_index >= 0:
+            other_checkpoints = self._questions[part.iteration_index].checkpoints
             is_own = is_own or not set(question.checkpoints).isdisjoint(
                 other_checkpoints
             )

@@ -42,10 +42,7 @@ class _LastCall(NamedTuple):
         return self.call.time // NS <= commit.authored <= self.stored // NS
 
     def explains(self, showing: Iterable[MadeCommit]) -> bool:
-        """Return whether all that shows a commit, if anything does, are results of this call.
-
-        They are in other sessions.
-        """
+        """Return whether nothing shows a commit but results of this call in other sessions."""
         return all(
             session is not self.session and made.begun == self.call.time
             for session, made in showing

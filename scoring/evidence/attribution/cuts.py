@@ -108,10 +108,13 @@ class _TreeCutter(NamedTuple):
         for tree in trees:
             named_by = [*naming.get(tree, ()), *self._made_again(tree)]
             idle += self._cut(tree, self._candidates(tree, named_by))
-            cut_at.update(cut.place for cut in tree.cuts)
+            cut_at.update(cut.iteration_index for cut in tree.cuts)
 
         for part in sole_editors(idle):
-            if part.place not in cut_at and self.shares[part.place].is_complete:
+            if (
+                part.iteration_index not in cut_at
+                and self.shares[part.iteration_index].is_complete
+            ):
                 insort(part.tree.cuts, part.cut, key=attrgetter("at"))
 
     def _made_again(self, tree: Tree) -> list[Share]:
@@ -122,10 +125,10 @@ class _TreeCutter(NamedTuple):
         """
         made_again = []
         for cut in tree.cuts:
-            if cut.made and cut.place >= 0:
-                authored = self.shares[cut.place].question.authored
+            if cut.made and cut.iteration_index >= 0:
+                authored = self.shares[cut.iteration_index].question.authored
                 if authored is not None and cut.made.time - authored > _A_MINUTE:
-                    made_again.append(self.shares[cut.place])
+                    made_again.append(self.shares[cut.iteration_index])
         return made_again
 
     def _candidates(self, tree: Tree, shares: Iterable[Share]) -> list[Cut]:
@@ -142,12 +145,14 @@ class _TreeCutter(NamedTuple):
         for cut in dict.fromkeys(tree.cuts):
             part = SessionPart(tree, starts.get(cut.at, 0), cut.at)
             rank = _SHOWN
-            if cut.place >= 0:
-                if part.edits_any(self.shares[cut.place].question.files):
+            if cut.iteration_index >= 0:
+                if part.edits_any(self.shares[cut.iteration_index].question.files):
                     rank = _TAKES_EDITS
-                elif self.changed.takes_pending(cut.place, part._replace(start=0)):
+                elif self.changed.takes_pending(
+                    cut.iteration_index, part._replace(start=0)
+                ):
                     rank = _TAKES_PENDING
-            candidates.append(_Candidate(cut.at, rank, cut.place, cut))
+            candidates.append(_Candidate(cut.at, rank, cut.iteration_index, cut))
         for share in shares:
             at = _lines_before(share, tree)
             if at is not None:
@@ -175,7 +180,7 @@ class _TreeCutter(NamedTuple):
             part = SessionPart(tree, start, end, cut)
             if not part.edits_nothing:
                 last_edited = part
-            if cut.place == OTHER_COMMIT and not cut.made:
+            if cut.iteration_index == OTHER_COMMIT and not cut.made:
                 # What edits nothing before work for another repository leads to no commit here.
                 if part.edits_nothing and end > start:
                     tree.cuts.append(cut._replace(at=end))
@@ -188,20 +193,25 @@ class _TreeCutter(NamedTuple):
     def _takes(self, part: SessionPart, last_edited: SessionPart) -> bool:
         """Return whether the commit that ends a part, and that no line shows, took edits before it.
 
+        Where the tree does not reach the commit, only a pending edit in the part counts.
+
         Args:
             part: the part before the commit.
             last_edited: the last part up to this one in which something was edited.
         """
-        share = self.shares[part.place]
+        share = self.shares[part.iteration_index]
         if share.question.reaches(part.tree):
             return self.changed.took_from(share.index, last_edited)
         return self.changed.takes_pending(share.index, part)
 
     def _may_be_idle(self, part: SessionPart) -> bool:
-        """Return whether a part has no pending edit and its commit may end it, by their times."""
-        question = self.shares[part.place].question
+        """Return whether a part has no pending edit, and its commit may end it.
+
+        Its tree has to reach the commit, and the checkpoint in the tree must not be too old for it.
+        """
+        question = self.shares[part.iteration_index].question
         return (
-            not self.changed.pending(part.place, part)
+            not self.changed.pending(part.iteration_index, part)
             and question.reaches(part.tree)
             and question.may_have_stored(part.tree)
         )
@@ -215,11 +225,11 @@ class _TreeCutter(NamedTuple):
         """
         if tree.cuts:
             return tree.cuts[-1].at
-        if cut.place < 0:
+        if cut.iteration_index < 0:
             return 0
 
         start = 0
-        checkpoints = self.shares[cut.place].question.checkpoints
+        checkpoints = self.shares[cut.iteration_index].question.checkpoints
         for file in _files_with_a_start(tree, checkpoints):
             at = _position_of_start(tree, file)
             if at < 0:

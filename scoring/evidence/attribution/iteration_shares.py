@@ -45,18 +45,18 @@ class Verification(NamedTuple):
     Attributes:
         kind: the type of the verifier.
         artifact: the path of the result artifact, as the entry has it; "" without one.
-        place: the path of the artifact in the repository, without symlinks; "" where no file is
+        real_path: the path of the artifact in the repository, without symlinks; "" where no file is
             there.
     """
 
     kind: str
     artifact: str
-    place: str
+    real_path: str
 
     @property
     def paths(self) -> list[str]:
-        """The paths of the artifact: ``place``, then ``artifact``, each unless it is ""."""
-        return [path for path in (self.place, self.artifact) if path]
+        """The paths of the artifact: ``real_path``, then ``artifact``, each unless it is ""."""
+        return [path for path in (self.real_path, self.artifact) if path]
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,15 +154,15 @@ class Share:
             iteration in ``shared``.
         method: how its lines were found; None without lines.
         sessions: the keys of the sessions of its lines, sorted.
-        also: the keys of the sessions of its checkpoints that did other work, sorted.
+        other_sessions: the keys of the sessions of its checkpoints that did other work, sorted.
         problem: why the iteration has no lines of its own; "" where it has some, or while no reason
             is known.
         counted_for: the index of the earlier iteration that has its commit; None without one.
         shared: the index of the iteration with which it shares a part; None without one.
         end: when the iteration ended, in ns since 1970; None without lines.
         made: what the last line that shows its commit shows; None without such a line.
-        stated: the ids of its checkpoints of which only the totals are known, where no other
-            iteration names them.
+        checkpoints_with_totals: the ids of its checkpoints of which only the totals are known, and
+            that no other iteration names.
     """
 
     index: int
@@ -174,13 +174,13 @@ class Share:
     voting: tuple[int, ...] = ()
     method: Method | None = None
     sessions: tuple[SessionKey, ...] = ()
-    also: tuple[SessionKey, ...] = ()
+    other_sessions: tuple[SessionKey, ...] = ()
     problem: str = ""
     counted_for: int | None = None
     shared: int | None = None
     end: int | None = None
     made: SessionCommit | None = None
-    stated: tuple[str, ...] = ()
+    checkpoints_with_totals: tuple[str, ...] = ()
 
 
 @dataclass(slots=True)
@@ -284,7 +284,9 @@ def note_totals(shares: Sequence[Share], stated: Iterable[str]) -> None:
     for share in shares:
         if share.method is None and not sole.isdisjoint(share.question.checkpoints):
             share.method = "checkpoint"
-            share.stated = tuple(filter(sole.__contains__, share.question.checkpoints))
+            share.checkpoints_with_totals = tuple(
+                filter(sole.__contains__, share.question.checkpoints)
+            )
 
 
 def give_by_time(

@@ -51,12 +51,12 @@ class KnownCommit(NamedTuple):
     Attributes:
         made: what a line shows of the commit.
         tree: the tree that has the session.
-        place: the index of the commit's iteration, or :data:`OTHER_COMMIT`.
+        iteration_index: the index of the commit's iteration, or :data:`OTHER_COMMIT`.
     """
 
     made: SessionCommit
     tree: Tree
-    place: int
+    iteration_index: int
 
 
 def known_commits(

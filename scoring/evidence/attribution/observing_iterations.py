@@ -79,7 +79,7 @@ class IterationsSeen:
             if question.is_wanted:
                 wanted.append(share)
                 artifacts.update(
-                    each.place for each in question.verifiers if each.artifact
+                    each.real_path for each in question.verifiers if each.artifact
                 )
 
         parts = set[int]().union(*(share.voting for share in wanted))
@@ -115,7 +115,7 @@ class IterationsSeen:
             sessions=_names(share.sessions),
             problem=share.problem,
             checkpoints=question.checkpoints,
-            also_active=_names(share.also),
+            also_active=_names(share.other_sessions),
             documents=question.documents,
             stated=question.stated,
         )
@@ -132,7 +132,7 @@ class IterationsSeen:
             observed = replace(observed, method=None, problem=problem)
             return AttributedFacts(observed)
 
-        if share.stated:
+        if share.checkpoints_with_totals:
             return self._facts_of_totals(observed, share)
         return self._facts_of_lines(replace(observed, by_agents=by_agents), share)
 
@@ -150,7 +150,7 @@ class IterationsSeen:
 
         writes = self._writes
         session_files: list[File] = []
-        for key in (*share.sessions, *share.also):
+        for key in (*share.sessions, *share.other_sessions):
             session_files += self._sessions[key].files
         written = filter(writes.surely, verifiers)
         unsure = filter(partial(writes.maybe, session_files), verifiers)
@@ -169,8 +169,8 @@ class IterationsSeen:
             ),
             tests=tests,
             corrections=corrections,
-            written=frozenset(verifier.place for verifier in written),
-            unsure=frozenset(verifier.place for verifier in unsure),
+            written=frozenset(verifier.real_path for verifier in written),
+            unsure=frozenset(verifier.real_path for verifier in unsure),
             ran=tuple(sightings.ran_for(verifier.kind) for verifier in verifiers),
             seen=places_seen(share.made, self._commits, last_run, corrected_at),
             lines=tuple(lines),
@@ -180,13 +180,13 @@ class IterationsSeen:
         return AttributedFacts(observed, self._counts[share.index])
 
     def _facts_of_totals(self, observed: Observed, share: Share) -> AttributedFacts:
-        """Return what the totals say that the checkpoints in ``share.stated`` state.
+        """Return the sums of the totals that the checkpoints of an iteration without lines state.
 
         At least one turn is counted.
         """
         sessions: set[str] = set()
         totals: list[TokenTotals] = []
-        for checkpoint in share.stated:
+        for checkpoint in share.checkpoints_with_totals:
             sessions.update(self._totals[checkpoint])
             totals += self._totals[checkpoint].values()
 

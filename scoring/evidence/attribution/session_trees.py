@@ -38,12 +38,12 @@ class Cut(NamedTuple):
 
     Attributes:
         at: how many lines of the tree are before the cut.
-        place: the index of the iteration of the commit, or :data:`OTHER_COMMIT`.
+        iteration_index: the index of the iteration of the commit, or :data:`OTHER_COMMIT`.
         made: what a line shows of the commit; None where no line shows it.
     """
 
     at: int
-    place: int
+    iteration_index: int
     made: SessionCommit | None = None
 
 
@@ -132,12 +132,12 @@ class SessionPart(NamedTuple):
     cut: Cut = NO_CUT
 
     @property
-    def place(self) -> int:
+    def iteration_index(self) -> int:
         """The index of the iteration of the commit that ends the part.
 
         ``OTHER_COMMIT`` where no entry is about that commit, ``NO_ITERATION`` without one.
         """
-        return self.cut.place
+        return self.cut.iteration_index
 
     @property
     def made(self) -> SessionCommit | None:

@@ -153,9 +153,9 @@ class Sightings:
     ) -> tuple[TestsSeen, Sighting | None]:
         """Return what was seen of test runs, and the last run up to the end if it has a verdict.
 
-        Runs of sub-agents that edited no code are counted apart; undone edits do not count. A
-        run that began up to the end and ended after it has no verdict, and neither has one of such
-        edits.
+        Runs of sub-agents that edited no code, or only code that was undone, are counted apart. A
+        run has no verdict where it began up to the end and ended after it, or where it ran on edits
+        that were undone later (:class:`SpoiledRuns`).
 
         Args:
             end: when the iteration ended, in ns since 1970; None: no time is too late.

@@ -40,8 +40,8 @@ def sole_editors(parts: Iterable[SessionPart]) -> list[SessionPart]:
         if part.inside(of_tree.own_calls) or not part.inside(of_tree.others):
             editors.append(part)
 
-    counts = Counter(part.place for part in editors)
-    return [part for part in editors if counts[part.place] == 1]
+    counts = Counter(part.iteration_index for part in editors)
+    return [part for part in editors if counts[part.iteration_index] == 1]
 
 
 def _shown(tree: Tree) -> _Shown:

@@ -158,14 +158,17 @@ class _SessionFolders:
         self._sorted = sorted(f"{top}/" for top in self._tops)
 
     def above(self, path: str) -> str | None:
-        """Return the shortest folder that is an absolute path or above it, or None without one."""
+        """Return the shortest of the folders that is ``path``, or above it, or None without one.
+
+        The path is absolute.
+        """
         for length in self._lengths:
             if path[length : length + 1] in ("", "/") and path[:length] in self._tops:
                 return path[:length]
         return None
 
     def has_below(self, path: str) -> bool:
-        """Return whether a folder is below an absolute path. No folder may be the path itself."""
+        """Return whether a folder is below an absolute path that is not one of the folders."""
         following = bisect_left(self._sorted, f"{path}/")
         if following == len(self._sorted):
             return False

@@ -34,8 +34,8 @@ _CONNECTORS = {
 def commands_of(text: str) -> list[ShellCommand]:
     """Return the simple commands of a command line, in order.
 
-    Those of a substitution come before the command that has the substitution. What is over the
-    limits is left out.
+    Those of a substitution come before the command that has the substitution. What is beyond
+    :data:`COMMAND_LIMIT` characters or :data:`MOST_COMMANDS` commands is left out.
     """
     events = ShellReader(text[:COMMAND_LIMIT], DEPTH_LIMIT).read()
     placed = _placed(events)
@@ -49,9 +49,9 @@ def is_cut(text: str, commands: Commands) -> bool:
 
 
 def _placed(events: Sequence[ShellEvent]) -> list[ShellEvent]:
-    """Return the events up to the last command that is read.
+    """Return the events, with the ``connector``, ``depth`` and ``outer_depth`` of each command.
 
-    Each command gets its ``connector``, ``depth`` and ``outer_depth``.
+    What follows the last of :data:`MOST_COMMANDS` commands is left out.
     """
     placed: list[ShellEvent] = []
     count = 0

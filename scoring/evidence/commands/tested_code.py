@@ -60,7 +60,7 @@ _DETACH = frozenset({"--detach", "-d"})
 def stash_states(commands: Commands) -> list[bool]:
     """Return, for each ``git stash`` that puts work into a stash or takes it out, whether it is in.
 
-    Other commands, as ``git stash list``, are left out.
+    Other commands, as ``git stash list`` and any with ``-C``, are left out.
     """
     stashes = [call for call in _git_calls(commands) if call.subcommand == "stash"]
     states = [_is_stashed_after(call, None) for call in stashes]
@@ -174,7 +174,10 @@ def are_no_code(paths: Sequence[str]) -> bool:
 
 
 def work_trees_of(commands: Commands) -> Iterator[str]:
-    """Yield the folders of the work trees that a line adds, from the folder of the line."""
+    """Yield the folders of the work trees that a line adds, from the folder of the line.
+
+    Commands with ``-C`` are passed over.
+    """
     for call in _git_calls(commands):
         action, path, *_ = (*_operands(call), "", "")
         if call.subcommand == "worktree" and action == "add" and path:
@@ -201,7 +204,7 @@ def tests_other_code(
     """Return whether a test run tests other code than the work, by the line's commands of git.
 
     It does where the work is in a stash then, an older commit or another work tree is there, or git
-    takes back after the run what the line changed before it.
+    takes back after the run what the line changed before it. Commands with ``-C`` are passed over.
 
     Args:
         commands: all commands of the line.

@@ -118,7 +118,7 @@ class _Agent(NamedTuple):
 
 
 def agents_of(message: str, people: Iterable[Identity] = ()) -> CommitAgents:
-    """Return the agents that a commit names.
+    """Return the agents that a commit names. A co-author line without an address names none.
 
     Args:
         message: the message of the commit.
@@ -150,7 +150,7 @@ def agents_of(message: str, people: Iterable[Identity] = ()) -> CommitAgents:
 
 
 def model_in(text: str) -> str:
-    """Return the first model that a text names, spelled as an id, or "" where it names none."""
+    """Return the first model that a text names, as ``claude-opus-4-5``, or "" without one."""
     match = _MODEL.search(text.lower())
     if not match:
         return ""

@@ -269,9 +269,10 @@ class AttributedHistory(CommitHistory):
     def rewritten(self, shas: Iterable[str]) -> dict[str, str]:
         """Return what commits off the trunk became that were amended, rebased or picked.
 
-        A commit that a branch still has, as after a push, counts as amended where a later commit
-        has the same author time and parent and changes one of the same files. No commit that is
-        :attr:`proposed` became another one.
+        A commit became the last one with the same author time and subject, or without one, the last
+        one with the same author time and first parent. One that a branch still has, as after a
+        push, counts as amended where a later commit has the same author time and first parent and
+        changes one of the same files. No commit that is :attr:`proposed` became another one.
 
         Args:
             shas: the commits in question.

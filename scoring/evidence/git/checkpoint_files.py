@@ -219,6 +219,8 @@ def sizes_in_clone(
 ) -> dict[str, int]:
     """Return the sizes in bytes of objects, without those that are not in this clone.
 
+    Empty where git fails.
+
     Args:
         repository: an open repository, which may be a partial clone.
         roots: commits or trees that hold all the objects.

@@ -383,7 +383,7 @@ def _token_totals(stated: object) -> TokenTotals | None:
 
 
 def _paths(metadata: Metadata) -> list[str]:
-    """Return the first paths that metadata states as touched, without what cannot be a path."""
+    """Return which of the first 10,000 paths that metadata states as touched can be paths."""
     touched = metadata.get("files_touched")
     if not isinstance(touched, list):
         return []

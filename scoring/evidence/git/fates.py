@@ -198,7 +198,7 @@ class _Walk(NamedTuple):
     def _lose_sight(
         self, commit: str, states: Iterable[State], changed: ChangedFiles | None
     ) -> None:
-        """Drop from states the files of which it is not known what a commit changes in them.
+        """Drop from states the files in which it is not known what a commit changes.
 
         Args:
             commit: the commit.
@@ -349,7 +349,7 @@ class _Walk(NamedTuple):
         return state
 
     def _merged(self, path: str, sides: Sequence[_Side], commit: str) -> LineIds:
-        """Return the ids of the lines of a file after a merge, from its versions in the parents."""
+        """Return a merged file's line ids: those of a parent with the same file, else of all."""
         for side in sides:
             if path not in side.files:  # the same as in this parent
                 return side.state.get(path, [])

@@ -108,7 +108,7 @@ class CommitGraph:
         return trunk_commit in self._contained(self.boundary(sha))
 
     def _off_mainline(self, boundary: frozenset[str]) -> set[str]:
-        """Return the commits that a boundary leads to before the mainline, its own included.
+        """Return the commits of a boundary, and what these lead to before the mainline.
 
         Commits of the mainline, and what only these lead to, are left out.
         """

@@ -214,8 +214,8 @@ class TrunkHistory(GitFacts):
             cache_dir: where what is known of objects is kept; None keeps nothing.
             warn: takes a line of text about what git cannot read.
             is_strict: whether a commit that is proposed counts as itself, whatever resembles it.
-            former: the history of the same open repository for another log, of which is taken over
-                what does not depend on the log.
+            former: the history of the same open repository for another log. What does not depend
+                on the log is taken over from it, if the trunk is the same.
 
         Raises:
             NotARepositoryError: ``repo_dir`` is in no work tree.

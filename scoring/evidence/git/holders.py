@@ -153,7 +153,8 @@ class HeldWork:
     def _where(self, sha: str, landing: Landing) -> Landing:
         """Return the landing of a commit that is not on the trunk, by the holder that has it.
 
-        Without a holder the landing stays as it is.
+        It landed in a release that does not take it back. With any other holder it is unknown
+        whether it landed; without one the landing stays as it is.
         """
         if sha not in self._held:
             return landing

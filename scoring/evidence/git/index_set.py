@@ -27,7 +27,10 @@ class IndexSet(NamedTuple):
         return IndexSet(offset, own_bits | other_bits)
 
     def indices(self, mask: int = -1) -> Iterator[int]:
-        """Yield the indices that a mask has as bits, the lowest index first. -1 has all."""
+        """Yield the indices that are in the set and bits of ``mask``, the lowest first.
+
+        The mask -1 has all bits.
+        """
         bits = self.bits & mask >> self.offset
         while bits:
             lowest = bits & -bits

@@ -56,7 +56,8 @@ class Inversion(NamedTuple):
     def took(self) -> int:
         """How many of the lines that the work added the other commit took.
 
-        It removes these lines, and adds them nowhere again unless the work had only moved them.
+        The other commit removes these lines, and adds them nowhere again unless the work had only
+        moved them.
         """
         return _count(self.taken)
 

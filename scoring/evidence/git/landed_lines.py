@@ -308,7 +308,8 @@ class AttributedLandings(Landings):
     ) -> Landing | None:
         """Return the landing in the best trunk commit that has enough of the lines, or None.
 
-        A candidate needs half of the lines, any other commit nine tenths.
+        A candidate needs half of the lines. Any other commit needs nine tenths, and must not be
+        later than the horizon. The candidate with the best method counts, then with most lines.
         """
         if not counted.lines:
             return None
@@ -347,7 +348,11 @@ class AttributedLandings(Landings):
         candidates: Sequence[_Candidate],
         before: Landing,
     ) -> Landing:
-        """Return that a commit did not land, if no line is there in time, or why it is unknown."""
+        """Return that a commit did not land, or why that is unknown.
+
+        It did not where no candidate is sure, all that may have its lines was read, and none of
+        the lines is on the trunk by the end of its horizon.
+        """
         sure = [candidate.commit for candidate in candidates if candidate.is_sure]
         if sure:
             best = max(sure, key=counted.by_commit.__getitem__)

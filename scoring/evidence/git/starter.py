@@ -373,9 +373,9 @@ class GitProcess:
 
 
 def time_limit() -> float:
-    """Return the seconds without output after which git is stopped.
+    """Return the seconds without output after which git is stopped, by default 300.
 
-    The variable counts where it is a whole number above 0, of at most eight digits.
+    :data:`TIMEOUT_VARIABLE` counts where it is a whole number above 0, of at most eight digits.
     """
     text = os.environ.get(TIMEOUT_VARIABLE, "")
     if re.fullmatch("[0-9]{1,8}", text) and int(text):

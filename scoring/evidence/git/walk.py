@@ -284,8 +284,8 @@ def lines_off_trunk(
 ) -> Parents:
     """Return the parents of commits and of their ancestors off the trunk, children first.
 
-    Where git cannot walk from all commits and tips, it walks only from the commits with a complete
-    history. Without any such commit the answer is empty.
+    Where git cannot walk from all commits and tips, it walks only from those in ``shas`` with a
+    complete history. Without any such commit the answer is empty.
 
     Args:
         repository: an open repository.
