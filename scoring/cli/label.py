@@ -83,20 +83,14 @@ _AS_OPTION = valued(
 @choice("--scope", SCOPES[::-1], "Whether it did what was asked, and only that.")
 @choice("--hallucination", HALLUCINATIONS[::-1], "How much of it is made up.")
 @valued("--note", "TEXT", "Why, in at most 4,000 bytes.")
-@click.option("--override", is_flag=True, hidden=True)
 @settings_options(*SCORING_OPTIONS)
 def label_one(
     name: str,
     actor: str | None,
-    override: bool,
     settings: Settings,
     **answers: Any,
 ) -> None:
     """Label one iteration."""
-    if override:
-        raise click.UsageError(
-            "--override was removed; write admin_override: true into the label by hand."
-        )
     asks = _has_no_answer(answers)
     if asks and not (on_terminal() and is_terminal(sys.stdin)):
         raise click.UsageError(

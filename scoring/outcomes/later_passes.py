@@ -2,8 +2,9 @@
 
 from bisect import bisect_left, bisect_right
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from operator import attrgetter
+from pathlib import Path
 from typing import NamedTuple, TypeAlias
 
 from scoring.evidence.commands.tested_code import are_no_code
@@ -29,11 +30,13 @@ class _Run(NamedTuple):
     """A run of tests that has a verdict and of which the command is known.
 
     Attributes:
+        place: the path of its transcript, and the number of its line, from 1.
         began: when it began, in nanoseconds since 1970.
         ended: when it ended.
         event: the run.
     """
 
+    place: tuple[Path, int]
     began: int
     ended: int
     event: TestRun
@@ -78,6 +81,45 @@ def note_later_passes(units: Sequence[OpenUnit], files: Sequence[File]) -> None:
         return
 
     unit_of_run = lists_by_key((unit.last_tests.failed_at, unit) for unit in failed)
+    committed = _commit_times(units, files)
+    edits = _uncommitted_edits(units, committed, files)
+    switches = _switches(files)
+    for (session, _, command), runs in lists_by_key(_runs(files)).items():
+        # of runs in one second the last one
+        last = max(reversed(runs), key=attrgetter("began"))
+        for run in runs:
+            for unit in unit_of_run.get(run.place, ()):
+                since = max(run.began, committed.get(unit, 0))
+                unit.passed_later = (
+                    bool(last.event.passed)
+                    and last.began >= since
+                    and last.has_all_of(run, command)
+                    and not _is_any_within(edits[session], run.began + 1, last.ended)
+                    and not _is_any_within(switches[session], since, last.ended)
+                )
+
+
+def _runs(files: Iterable[File]) -> Iterator[tuple[_Command, _Run]]:
+    """Yield the runs of tests that have a verdict and a known command, each after the command.
+
+    A run of which several files have the line comes once.
+    """
+    for file in files:
+        for index, event in file.located(TestRun):
+            command = file.text(event.command)
+            if event.passed is None or not command or not file.fresh[index]:
+                continue
+
+            key = (file.key, file.text(event.folder), command)
+            place = (file.transcript.path, event.line + 1)
+            began = file.times[file.index_of_call(index, event)]
+            yield key, _Run(place, began, file.times[index], event)
+
+
+def _commit_times(
+    units: Iterable[OpenUnit], files: Iterable[File]
+) -> dict[OpenUnit, int]:
+    """Return when the commits of units were made that lines show, in nanoseconds since 1970."""
     unit_of_commit = lists_by_key(
         ((seen.path, seen.line), unit)
         for unit in units
@@ -85,45 +127,13 @@ def note_later_passes(units: Sequence[OpenUnit], files: Sequence[File]) -> None:
         for seen in observed.seen
         if seen.kind == "commit"
     )
-    committed: dict[OpenUnit, int] = {}
-
-    runs: dict[_Command, list[_Run]] = defaultdict(list)
-    failed_runs: list[tuple[OpenUnit, _Command, _Run]] = []
+    times: dict[OpenUnit, int] = {}
     for file in files:
-        for index, event in file.located(TestRun):
-            command = file.text(event.command)
-            if event.passed is None or not command or not file.fresh[index]:
-                continue
-
-            began = file.times[file.index_of_call(index, event)]
-            run = _Run(began, file.times[index], event)
-            key = (file.key, file.text(event.folder), command)
-            runs[key].append(run)
-            for unit in unit_of_run.get((file.transcript.path, event.line + 1), ()):
-                failed_runs.append((unit, key, run))
-
         for index, commit in file.located(CommitMade):
             for unit in unit_of_commit.get((file.transcript.path, commit.line + 1), ()):
-                committed[unit] = file.times[file.index_of_call(index, commit)]
+                times[unit] = file.times[file.index_of_call(index, commit)]
 
-    edits = _uncommitted_edits(units, committed, files)
-    switches = _switches(files)
-    last_runs = {}
-    for key, of_command in runs.items():
-        # of runs in one second the last one
-        last_runs[key] = max(reversed(of_command), key=attrgetter("began"))
-
-    for unit, key, run in failed_runs:
-        session, _, command = key
-        last = last_runs[key]
-        since = max(run.began, committed.get(unit, 0))
-        unit.passed_later = (
-            bool(last.event.passed)
-            and last.began >= since
-            and last.has_all_of(run, command)
-            and not _is_any_within(edits[session], run.began + 1, last.ended)
-            and not _is_any_within(switches[session], since, last.ended)
-        )
+    return times
 
 
 def _is_any_within(times: Sequence[int], first: int, last: int) -> bool:
@@ -141,7 +151,7 @@ def _uncommitted_edits(
 
     Args:
         units: the units.
-        committed: when the commits of units were made that lines show, in nanoseconds since 1970.
+        committed: as :func:`_commit_times` returns them.
         files: the transcripts.
     """
     committed_at: dict[int, int] = {}  # by line

@@ -260,12 +260,6 @@ class TestRefused:
             pytest.param(
                 (5,), 2, "Nothing to say", id="nothing, where there is no terminal"
             ),
-            pytest.param(
-                (5, "--correctness", "1", "--override"),
-                2,
-                "--override was removed; write admin_override: true into the label by hand",
-                id="an override",
-            ),
             pytest.param(("--correctness", "1"), 2, "N", id="no iteration"),
             pytest.param(
                 (5, "--nope"), 2, "'da-score label --help'", id="an unknown option"
