@@ -312,7 +312,7 @@ def _transcripts_read(examination: Examination) -> list[Path]:
 
 
 def _knows_an_agent(settings: Settings, examination: Examination) -> bool:
-    """Return whether a session is here, or a commit that an agent made."""
+    """Return whether a session is here, or a commit of an agent that has no entry."""
     if _transcripts_read(examination):
         return True
     sources = observing_sources(settings)

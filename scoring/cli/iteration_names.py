@@ -72,7 +72,10 @@ def may_be_name(digits: str) -> bool:
 
 
 def _named_by_digits(text: str, settings: Settings) -> int:
-    """Return the iteration of a commit or a session that digits name, or else the number itself."""
+    """Return the iteration that digits name: by number, else by a commit or a session.
+
+    Digits that begin with 0 name a commit or a session first. Without any it is the number.
+    """
     number = int(text)
     with suppress(GitError, LogError, NotFoundError):
         records = load_iteration_log(settings.iter_log_dir, broken=silent)

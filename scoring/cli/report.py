@@ -122,7 +122,7 @@ def _digest_of_log(
 ) -> Digest:
     """Return what the page shows of a log.
 
-    If the options choose no iterations, the store keeps what the scores mean.
+    Where no option chooses among the iterations, the store keeps what the scores mean.
     """
     view = log_view(settings, recompute, selection, outcomes=True, lenient=True)
     view = replace(view, observe=observe)

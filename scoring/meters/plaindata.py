@@ -112,7 +112,7 @@ def decode(data: bytes, source: str) -> str:
     """Return bytes as text, without a byte-order mark.
 
     Raises:
-        InputError: the bytes are not UTF-8, or begin too many values, which take far more memory.
+        InputError: the bytes are not UTF-8, or hold more values than :data:`MOST_VALUES` allows.
     """
     if sum(map(data.count, b",:[{{{")) > MOST_VALUES:
         raise InputError(

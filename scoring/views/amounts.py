@@ -46,7 +46,7 @@ class CountedShare(NamedTuple):
 
 
 def percent(share: float) -> str:
-    """Return a share in percent, with one decimal near the ends: 0 and 100 are exact."""
+    """Return a share in percent without the sign: ``54``, or ``0.3`` and ``99.8`` near the ends."""
     value = round(share * 100, 6)
     if value in (0, 100) or 0.5 <= value < 99.5:
         return f"{value:.0f}"

@@ -68,7 +68,7 @@ def krippendorff_alpha(units: Ratings) -> float | None:
 
     @cache
     def distance(first: float, second: float) -> float:
-        """Return the squared ordinal distance: how many ratings lie between two values."""
+        """Return the ordinal distance: the square of how many ratings lie between two values."""
         if first == second:
             return 0.0
         low, high = sorted((first, second))

@@ -170,7 +170,9 @@ def reasons_to_look(row: WorkRow, rows: WorkRows) -> list[Reason]:
 
 
 def place_of(where: str, row: WorkRow) -> str:
-    """Return a place as a person can open it here: of a document, it is the document.
+    """Return a place as a person can open it here.
+
+    For a line of a document that is the document; with a line of a database comes its session.
 
     Args:
         where: a commit, or a line of a transcript as ``path:line``.

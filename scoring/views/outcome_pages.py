@@ -177,7 +177,7 @@ def outcome_text(
 
 
 def later_commits(outcome: Outcome | None, landing: Landing | None) -> list[str]:
-    """Return the abbreviated SHAs of the commits that undid or fixed work, each once.
+    """Return the short SHAs of the commits that undid, partly reverted or fixed work, each once.
 
     Of fixes there are three at most, and none for undone work.
 

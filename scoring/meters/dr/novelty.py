@@ -55,7 +55,7 @@ def normalize(claim: str) -> str:
 
 
 def distinct(claims: Iterable[str]) -> Claims:
-    """Return the claims of a round, each once, without empty ones, in order."""
+    """Return the claims of a round by their normalized form, in order, without empty ones."""
     spellings: Claims = {}
     for claim in claims:
         text = normalize(claim)

@@ -206,7 +206,7 @@ NO_OVER_CLAIMS = Gate(
 
 
 def _unresolved(_: bool, iteration: ExaminedIteration) -> Reasons:
-    """Yield that the commit which an entry names is not here."""
+    """Yield that the commit which an entry names is not here, if git is to have it."""
     landing = iteration.facts.landing
     is_missing = landing.sha is None and landing.commit is None
     if landing.field and is_missing and not iteration.record.known_from:
