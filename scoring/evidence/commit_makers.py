@@ -264,6 +264,9 @@ def _is_work(
 ) -> bool:
     """Return whether a merge that is proposed may have work of an agent in itself.
 
+    It may where it names a checkpoint, or a session shows it, or where it names an agent and has a
+    file as none of its parents has it. Any other merge may not.
+
     Args:
         merge: the merge.
         shown: the SHAs of the commits that sessions show.

@@ -249,7 +249,7 @@ def add_checkpoints(agents: AgentCommits, work: WorkOfAgents) -> None:
 def _commit_just_before(
     stored: Iterable[tuple[int, str]], by_session: Mapping[str, Sequence[SessionCommit]]
 ) -> SessionCommit | None:
-    """Return the nearest commit that a session made just before it stored a checkpoint, or None.
+    """Return the last commit that a session made just before it stored a checkpoint, or None.
 
     "Just before" is up to a minute before, or up to a second after because clocks differ. A command
     that goes on after its one commit, as by a push, may also end after the checkpoint.

@@ -99,7 +99,7 @@ def _begin(
     digits_shown = set()
     for tree in work.trees:
         for cut in tree.cuts:
-            if cut.place == OTHER_COMMIT and cut.made:
+            if cut.iteration_index == OTHER_COMMIT and cut.made:
                 digits_shown.add(cut.made.sha)
 
     sha_by_digits = git.repository.resolve_digits(digits_shown)
@@ -238,7 +238,7 @@ def _give_lines(gathering: _Gathering, work: AllWork) -> "array[int]":
         prompts = user_times(tree.files)
         reported: OpenUnit | None = None
         for part in tree.parts():
-            if part.start == part.end and part.place != OTHER_COMMIT:
+            if part.start == part.end and part.iteration_index != OTHER_COMMIT:
                 continue
 
             own_unit = _unit_without_entry(part, gathering)
@@ -254,8 +254,8 @@ def _give_lines(gathering: _Gathering, work: AllWork) -> "array[int]":
                 unit.lines.setdefault(tree.root, array("i")).append(line)
 
             reported = own_unit if part.made else None
-            if part.place >= 0:
-                reported = gathering.of_items[part.place]
+            if part.iteration_index >= 0:
+                reported = gathering.of_items[part.iteration_index]
     return times
 
 
@@ -264,7 +264,7 @@ def _unit_without_entry(part: SessionPart, gathering: _Gathering) -> OpenUnit:
 
     That is the commit that ends the part, or else the rest or the talk of the session.
     """
-    if part.made and part.place == OTHER_COMMIT:
+    if part.made and part.iteration_index == OTHER_COMMIT:
         digits = part.made.sha
         sha = gathering.commits.get(digits, digits)
         landing = gathering.landings.get(sha)
@@ -273,7 +273,7 @@ def _unit_without_entry(part: SessionPart, gathering: _Gathering) -> OpenUnit:
         return _unit_of(gathering.units, sha, landing)
 
     harness, session = part.tree.root
-    kind: Kind = "rest" if part.place == NO_ITERATION else "talk"
+    kind: Kind = "rest" if part.iteration_index == NO_ITERATION else "talk"
     name = f"{kind}:{harness}:{session}"
     return gathering.units.setdefault(name, OpenUnit(name, kind))
 

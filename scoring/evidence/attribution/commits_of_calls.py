@@ -213,7 +213,9 @@ def _lines_of_commit_in(
 def _add_shown(
     quiet: Iterable[tuple[Session, SessionCommit]], git: AttributedHistory
 ) -> None:
-    """Add to sessions the commits that calls or the commands after show and that calls committed.
+    """Add to sessions the commits that calls made, by the SHAs that they or the next commands show.
+
+    A commit counts where its committer time is between the call and its result, in whole seconds.
 
     Args:
         quiet: calls that make commits and printed none, each with its session.

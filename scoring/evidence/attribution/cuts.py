@@ -94,8 +94,9 @@ class _TreeCutter(NamedTuple):
     def cut_all(self, trees: Iterable[Tree]) -> None:
         """Cut trees at all of their commits.
 
-        A tree is cut after a part without edits only at a commit that cuts no other tree, where the
-        part is the only one that may have edited the files of the commit without a trace.
+        A tree is cut after a part without edits only at a commit that cuts no other tree, where all
+        sessions of the commit's checkpoints are here, and the part is the only one that may have
+        edited the files of the commit without a trace.
         """
         naming: dict[Tree, list[Share]] = {}
         for share in self.shares:

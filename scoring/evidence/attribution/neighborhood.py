@@ -162,7 +162,8 @@ class Neighborhood:
     def _is_ours(self, folder: str, is_known: bool) -> bool:
         """Return whether work in a folder counts as work in the repository.
 
-        The folder is in a work tree, or it is gone and the session is known, or a glob fits it.
+        The folder is in a work tree; or it is gone, and the session is known or a glob fits the
+        folder.
         """
         if not folder:
             return False

@@ -25,6 +25,7 @@ from scoring.evidence.transcripts.events import (
     WorkReset,
     key_of,
 )
+from scoring.evidence.transcripts.facts import NS_MAX
 from scoring.evidence.transcripts.observed_facts import (
     CorrectionsSeen,
     TestsSeen,
@@ -161,6 +162,7 @@ class Sightings:
             end: when the iteration ended, in ns since 1970; None: no time is too late.
             folder: the folder in which the commit was made; "": not known.
         """
+        until = NS_MAX if end is None else end
         all_runs = self.of(TestRun)
         edits = [edit for edit in self.of(Edit) if is_code(edit.text)]
         undone = undone_edits(self.seen)
@@ -174,7 +176,7 @@ class Sightings:
         for run in all_runs:
             if run.agent and run.by not in editors:
                 continue
-            ended_late = run.began <= (end or run.time) < run.time
+            ended_late = run.began <= until < run.time
             if ended_late or run in spoiled:
                 run = run._replace(event=replace(run.event, passed=None))
             runs.append(run)
@@ -188,8 +190,8 @@ class Sightings:
             no_verdict=verdicts[None],
         )
 
-        runs_before_end = [run for run in runs if end is None or run.began <= end]
-        standing = self._standing(runs_before_end, end, folder)
+        runs_before_end = [run for run in runs if run.began <= until]
+        standing = self._standing(runs_before_end, until, folder)
         if standing:
             tests = replace(tests, hold=standing.event.passed)
         if standing and standing.event.passed is False:
@@ -204,9 +206,7 @@ class Sightings:
         tests = replace(
             tests,
             last_passed=last.event.passed,
-            edited_after=any(
-                last.time < edit.time <= (end or edit.time) for edit in edits
-            ),
+            edited_after=any(last.time < edit.time <= until for edit in edits),
             command=last.text,
             passed_tests=last.event.passed_tests,
             failed_tests=last.event.failed_tests,
@@ -214,13 +214,13 @@ class Sightings:
         return tests, last
 
     def _standing(
-        self, runs: Sequence[Sighting], end: int | None, folder: str
+        self, runs: Sequence[Sighting], end: int, folder: str
     ) -> Sighting | None:
         """Return the run that says how the tests of the work ended, or None without one.
 
         Args:
             runs: the runs up to the end, by when they began.
-            end: when the iteration ended.
+            end: when the iteration ended, in ns since 1970.
             folder: the absolute folder of the commit; "": not known, and all runs count. With it
                 the runs count that were in the added work tree that holds it; without any, the
                 runs outside of added work trees; without these, all runs, but no pass does.
@@ -243,7 +243,7 @@ class Sightings:
             return None
         return standing
 
-    def _code_changes(self, end: int | None) -> dict[SessionKey, CodeChanges]:
+    def _code_changes(self, end: int) -> dict[SessionKey, CodeChanges]:
         """Return by session when other code was put into the work tree, up to the end."""
         by_session: dict[SessionKey, CodeChanges] = defaultdict(CodeChanges)
         removed: set[tuple[SessionKey, str]] = set()
@@ -254,7 +254,7 @@ class Sightings:
         for seen in self.of(CodeSwitched, Edit, FileRemoved, WorkReset):
             session, path = seen.session, seen.text
             changes = by_session[session]
-            if end is not None and seen.time > end:
+            if seen.time > end:
                 continue
             if isinstance(seen.event, WorkReset):
                 if changes_code(seen):
@@ -361,7 +361,7 @@ class Sightings:
 def _newly_failed(
     failed: Sighting, runs: Iterable[Sighting], edits: Iterable[Sighting]
 ) -> bool:
-    """Return whether a run failed by what was edited.
+    """Return whether a run failed because of the last edit before it.
 
     That is so where a run of the same command passed that began before the last edit before the
     failed run, and no run passed that began at or after that edit.
