@@ -46,6 +46,20 @@ class TranscriptAnswers(NamedTuple):
     work: AllWork
 
 
+def survey_work(scan: AttributedScan, git: GitFacts, sources: Sources) -> None:
+    """Read the transcripts without a question, so that ``scan`` knows which have work here.
+
+    Args:
+        scan: the reading of transcripts that has begun.
+        git: the history of the repository.
+        sources: where evidence comes from.
+    """
+    assert isinstance(git, AttributedHistory)
+    work = work_of_agents(scan, git, sources)
+    mark_work(work, sources)
+    scan.observe(work.read, [], {})
+
+
 def ask_transcripts(
     scan: Scan | None,
     git: GitFacts,

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 from helpers.commands import DaScore, Outcome, one_line
 from helpers.harness_lines import write
+from helpers.histories import History
 from helpers.places import Place
 from helpers.projects import edit, tree
 from helpers.repos import Repo
@@ -111,6 +112,30 @@ class TestFacts:
             1,
         )
         assert found["uncovered_iterations"] == [2]
+
+    @pytest.mark.parametrize(
+        ("commit", "counts"),
+        [
+            pytest.param("@sha:2@] work", True, id="of this repository"),
+            pytest.param("0123456789ab] other", False, id="of another one"),
+        ],
+    )
+    def test_of_a_folder_that_is_gone_count_by_their_commits_without_a_log(
+        self,
+        tmp_path: Path,
+        monkeypatch: pytest.MonkeyPatch,
+        doctor: Told,
+        commit: str,
+        counts: bool,
+    ) -> None:
+        made = History(tmp_path / "made")
+        session = made.session("s1", "/workspaces/shop")
+        made.commit(20, "work")
+        session.run(20.2, 1, "git commit -F m", f"[main {commit}\n 1 file changed")
+        made.write()
+        monkeypatch.setenv("HOME", str(made.home))
+        found = doctor("--repo-dir", str(made.repo), *AS_OBSERVED)["transcripts"]
+        assert [file["counts"] for file in found["files"]] == [counts]
 
     def test_counts_the_bookkeeping_of_claude_as_known(
         self, whole: Place, doctor: Told

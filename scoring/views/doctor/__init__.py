@@ -10,6 +10,7 @@ import msgspec
 
 from rubric import Rubric
 from scoring.errors import DaScoreError, GitError, LogError, NotARepositoryError
+from scoring.evidence.attribution.attributed import AttributedScan
 from scoring.evidence.facts import Evidence, IterationFacts
 from scoring.evidence.git.authorship import AttributedHistory
 from scoring.evidence.git.facts import Trunk
@@ -19,6 +20,7 @@ from scoring.evidence.git.repository import GitRepository
 from scoring.evidence.harnesses.scan import Scan
 from scoring.evidence.harnesses.unread import UnreadSessions, sessions_not_read
 from scoring.evidence.openable import OpenablePlaces
+from scoring.evidence.questions import survey_work
 from scoring.evidence.rules import Sources
 from scoring.evidence.transcripts.facts import TranscriptSurvey
 from scoring.evidence.transcripts.observed_facts import Method, Observed
@@ -190,6 +192,8 @@ def examine(iter_log_dir: Path, sources: Sources, rubric: Rubric) -> Examination
                 iterations = [
                     evidence.of(record, evidence.answers(record)) for record in records
                 ]
+            elif evidence is not None and isinstance(scan, AttributedScan):
+                survey_work(scan, evidence.git, uncached)
             else:
                 scan.facts([])  # transcripts are surveyed without iterations too
         except DaScoreError as e:
