@@ -299,7 +299,7 @@ class LogView(Frozen):
             on_read(PreloadedEvidence(records, evidence, of_log))
 
     def entries(self, sources: Sources) -> Records:
-        """Return the entries of the log.
+        """Return the entries of the log. A view that is lenient has none without a log.
 
         Raises:
             LogError: an entry is broken, and the view does not go on without it.
@@ -383,7 +383,7 @@ class LogView(Frozen):
         return {outcome.iteration: outcome for outcome in outcomes}
 
     def _sidecar(self, iteration: int, warn: Warn) -> PersistedScore | None:
-        """Return the score in a sidecar, or None without one that can be read, with a warning."""
+        """Return the score in a sidecar. None without one, and with a warning if it is not read."""
         try:
             return read_score(self.iter_log_dir, iteration)
         except NotFoundError:

@@ -332,7 +332,7 @@ def _warn_of_what_is_not_seen(
     log_dir: Path,
     is_whole_log: bool,
 ) -> None:
-    """Warn of a missing trunk, and where the reference's rules read a claim as false."""
+    """Warn of a missing trunk, and if the reference's rules read claims of a whole log as false."""
     warn = evidence.sources.warn
     trunk = evidence.git.trunk
     if rubric.evidence != EVIDENCE_REFERENCE:

@@ -83,7 +83,7 @@ def holds_entries(folder: Path) -> bool:
 
 
 def _logs_in(root: Path) -> Iterator[FoundLog]:
-    """Yield the logs of a repository, of a log directory itself, or of all repositories below.
+    """Yield the log of a repository; else a log directory itself; else all logs below a folder.
 
     Raises:
         InputError: the folder does not exist, is a file, cannot be listed, or is the system's.
@@ -123,6 +123,8 @@ def is_folder_or_locked(folder: Path) -> bool:
 
 def roots_from_file(path: Path) -> list[Path]:
     """Read folders from a file, one on each line, without blank lines and those that begin with #.
+
+    A folder may begin with ``~``, the home of the user.
 
     Raises:
         InputError: the file cannot be read, or names the home of an unknown user.

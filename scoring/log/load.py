@@ -101,7 +101,7 @@ def load_log_for(
             opened. None opens all.
         keep: whether new entries go into the store.
         warn: takes a line about each file that has another number than its name, or a number that
-            another file has.
+            another file has; and about each archived entry that differs from the one in a file.
         within: a directory that no link may lead out of; None allows any link.
         unread: takes a line about each file in which something follows the first document.
 

@@ -78,7 +78,9 @@ class DescribedField(NamedTuple):
 
 
 def described_fields(entry: EntryBlock, prefix: str = "") -> Iterator[DescribedField]:
-    """Yield the fields of a block in the order in which people write them, each block first.
+    """Yield the fields of a block in the order in which people write them.
+
+    After a field that is a block, or a list of blocks, the fields of that block follow.
 
     Args:
         entry: the block.
@@ -266,7 +268,8 @@ class _EntryCheck:
     def _scalar(self, kind: ScalarField) -> Take:
         """Return the function that checks a single value.
 
-        One that cannot be read is an error, and one that reads otherwise a warning.
+        A value that cannot be read is an error. One that is read as something else than it looks
+        like, or that counts for nothing, is a warning.
         """
 
         def take(reader: Reader, node: Node) -> None:

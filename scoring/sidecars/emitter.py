@@ -153,7 +153,11 @@ def _float(value: float) -> str:
 
 
 def text(value: str, indent: int) -> str:
-    """Return text as a scalar that indents the lines after the first by ``indent``."""
+    """Return text as a scalar that indents the lines after the first by ``indent``.
+
+    Text of several lines becomes a block, and other text is plain. It is quoted where that would
+    not read back as the same text. What is not UTF-8 becomes base64.
+    """
     if _SURROGATES.search(value):
         # not UTF-8: bytes that were carried through
         return _binary(value, indent)

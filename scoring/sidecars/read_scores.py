@@ -36,7 +36,7 @@ def _fields_of_file(model: type, **others: Take) -> dict[str, Take]:
 
     Args:
         model: the class. Of its fields those count that hold a single value.
-        others: how further fields take their nodes. They win.
+        others: how further fields, or these in another way, take their nodes.
     """
     kinds = model.__annotations__
     return {name: TAKES[kind] for name, kind in kinds.items() if kind in TAKES} | others

@@ -133,7 +133,9 @@ class PersistedScore(Breakdown, Frozen):
     def _content(
         self, row_content: Callable[[SignalContribution], PlainData], more: PlainData
     ) -> PlainData:
-        """Return the whole score: the iteration, the head, ``more``, the rows, and a marker.
+        """Return the whole score: the iteration, the head, ``more``, and the rows.
+
+        The marker of linked traces follows where it is True.
 
         Args:
             row_content: returns the content of a row.

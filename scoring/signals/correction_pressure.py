@@ -118,7 +118,7 @@ def _observed_value(facts: IterationFacts, observed: Observed) -> SignalValue:
 def _seen_in_words(seen: CorrectionsSeen) -> list[str]:
     """Return the kinds of corrections that were seen with their counts, without those at 0.
 
-    In place of a count of words it may say that they are in another language.
+    Prompts in another language than English come without a count: they are not judged.
     """
     counts = {
         "interruption": seen.interrupts,

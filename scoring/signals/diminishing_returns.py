@@ -44,7 +44,7 @@ class DiminishingReturns(Signal):
         facts: IterationFacts,
         entry: EntryPlaces,  # noqa: ARG002 - it is read from no field of the entry
     ) -> Iterator[str]:
-        """Yield the DR transcript."""
+        """Yield the path of the DR transcript, where there is one."""
         if facts.deliberation:
             yield str(facts.deliberation.path)
 

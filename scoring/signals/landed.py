@@ -187,7 +187,7 @@ def counted_before(facts: IterationFacts) -> SignalValue | None:
 def commit_source(landing: Landing, entry: EntryPlaces) -> Iterator[str]:
     """Yield in words the commit that an entry names, with the line that names it.
 
-    They say if git does not have the commit. Nothing where the entry names none.
+    The words say if git does not have the commit. Nothing where the entry names no commit.
     """
     if not landing.field:
         return
@@ -311,8 +311,9 @@ def _not_landed(landing: Landing) -> str:
 def landed_claim(record: IterationRecord) -> SignalValue:
     """Return what agent and reviewer claim of the landing: the mean of the claims that there are.
 
-    A note of the agent claims it where it says ``yes``, and denies it otherwise. A decision that is
-    not known does not count. Absent without any claim.
+    A note of the agent claims it (1) where it says ``yes``, and denies it (0) otherwise. A review
+    accepts (1), escalates (0.5) or rejects (0); another decision does not count. Absent without any
+    claim.
     """
     votes = []
     details = []

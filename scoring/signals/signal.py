@@ -176,9 +176,10 @@ def named_fields(entry: EntryPlaces, *names: str) -> Iterator[str]:
 
 
 def work_source(facts: IterationFacts) -> Iterator[str]:
-    """Yield where the own lines of an iteration are, up to :data:`MOST_SOURCES` transcripts.
+    """Yield where the own lines of an iteration are, for up to :data:`MOST_SOURCES` transcripts.
 
-    Where iterations have no lines of their own, yield the words for its window instead.
+    How many lines are in others follows. Where iterations have no lines of their own, yield the
+    window of the iteration in words instead, or nothing without one.
     """
     if facts.observed is None:
         if facts.window and facts.window.is_ordered:

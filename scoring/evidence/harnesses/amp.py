@@ -87,7 +87,7 @@ class AmpReader(ToolReader):
                 self.note_prompt(text)
 
     def _take_response(self, message: PlainData, content: list[Any], text: str) -> None:
-        """Take a response of the model, and that the user canceled it.
+        """Take a response of the model. If it was canceled, the user stopped the agent.
 
         A response that has no tokens, words or calls is not counted.
         """

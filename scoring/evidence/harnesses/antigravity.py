@@ -74,9 +74,9 @@ class AntigravityReader(ToolReader):
         self._has_several = False  # whether that response made several calls
 
     def entry(self, line: PlainData) -> None:
-        """Take a step: a prompt, a response of the model, or the result of a call.
+        """Take a step: a prompt, a response of the model, the result of a call, or a compaction.
 
-        Other steps of the system are left out.
+        Other steps of the system are left out. Those from an unknown source are skipped.
         """
         index = line.get("step_index")
         measured = (member(self.shown, "responses") or {}).get(str(index))
@@ -182,7 +182,7 @@ class AntigravityReader(ToolReader):
 
 
 def _command_failed(line: PlainData, text: str) -> bool | None:
-    """Return whether a command failed, or None where that is not stated."""
+    """Return whether a command failed, by its step or else its text. None where neither says so."""
     failed = failure_in(line, "exit_code")
     if failed is not None:
         return failed

@@ -167,9 +167,9 @@ def repeated_line(line: ClaudeLine) -> ClaudeLine:
 
 
 def diff_of(result: RawField) -> list[str]:
-    """Return the lines of the diff of an edit, by what comes with the message of its result.
+    """Return the lines of the diff that comes with the result of an edit, each with its sign.
 
-    Empty where a person changed the edit.
+    Empty without a diff, and where a person changed the edit.
     """
     edit: _EditResult = value_of(result, _edit_decoder, _EditResult())
     if edit.userModified:
@@ -314,9 +314,10 @@ def shown_shell(asked: object, text: str) -> ShownShell:
 
 
 def shells_ended(text: str) -> Iterator[ShownShell]:
-    """Yield what a text that is written as the user's says of commands that ended.
+    """Yield what a notification, written as a text of the user, says of commands that ended.
 
-    They ran in the background, as sub-agents may. One that was stopped is passed over.
+    They ran in the background, as sub-agents may. One that was stopped is passed over, and nothing
+    comes of any other text.
     """
     if not text.startswith(_NOTIFICATIONS_BEGIN):
         return

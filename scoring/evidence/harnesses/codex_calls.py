@@ -229,6 +229,8 @@ class CodexCalls(EventReader):
     ) -> None:
         """Take what a program printed. A program succeeds whatever its commands do.
 
+        So where it has one command, and prints the exit code of that, this says how the call ended.
+
         Args:
             call: the call of the result, which may be one that asked for more output.
             result: the output of the result.

@@ -232,7 +232,10 @@ class CopilotReader(ToolReader):
             self.note_refusal(call, reason)
 
     def _take_end(self, metrics: object, time: int) -> None:
-        """Note the tokens that an end of the session states. Then a new part begins.
+        """Note the tokens that an end of the session states. Then a new part of it begins.
+
+        They are the totals of the responses of a model in the part. For a model without responses,
+        as of helpers, they are noted as a response.
 
         Args:
             metrics: what the end states, by the name of the model; not an object: nothing.

@@ -222,7 +222,7 @@ def _single_copies(
     harnesses: Sequence[Harness],
     left_out: list[FileFound],
 ) -> list[TranscriptFile]:
-    """Return one copy of each transcript that is there compressed too, or that a harness copies.
+    """Return one file of each transcript: it may be there compressed too, or copied by a harness.
 
     An active copy wins over an archived one, then a plain copy over a compressed one, then the
     first path. The copy that wins counts whole if any of them does.

@@ -214,7 +214,7 @@ class GeminiReader(ToolReader):
             self.note_user_text()
 
     def _take_response(self, message: PlainData, name: str, text: str) -> None:
-        """Take what the model said and called, and the results. With tokens it is a response."""
+        """Take what the model said and called, with results. Only with tokens is it a response."""
         self.note_agent_line(name or None)
         self.note_agent_text(text)
 

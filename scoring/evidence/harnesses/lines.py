@@ -197,7 +197,10 @@ def _refuse_slow(began: float, size: int) -> None:
 
 
 def _claimant(harnesses: Iterable[Harness], text: bytes) -> Harness | None:
-    """Return the first harness that claims a line or a document, or None."""
+    """Return the first harness that claims a line or a document, or None without one.
+
+    Also None for a text with too many values, and for any other text than a JSON object.
+    """
     value = None if has_many_values(text) else value_of(text)
     if isinstance(value, dict):
         for harness in harnesses:

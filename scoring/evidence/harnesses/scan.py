@@ -347,9 +347,9 @@ class Scan(ABC):
         self._sources.append(source)
 
     def _add_companions(self, source: _Source) -> None:
-        """Add the companions of a store to its size and its stamp.
+        """Add the other files that decide what is read of a store to its size and its stamp.
 
-        Where they are not known, or one of them that exists has no stamp, the store gets none.
+        Where they are not known, or one that exists has no stamp, the store gets no stamp.
         """
         transcript = source.transcript
         writer = writers(self._all_harnesses, transcript)[0]

@@ -204,8 +204,8 @@ def _first_of(given: object, keys: Iterable[str]) -> Any:
 def script_of(asked: object) -> str:
     """Return what a shell is asked to run, as one text.
 
-    ``asked`` is a text or the words of a command. Of a shell, ``-c`` and a text at the end, the
-    text is returned.
+    ``asked`` is a text or the words of a command. Where they end with ``-c`` and a text, as of a
+    shell, that text is returned.
     """
     if not isinstance(asked, list):
         return text_in(asked)

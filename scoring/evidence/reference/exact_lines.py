@@ -167,7 +167,13 @@ def _measured_content(value: Any) -> LineContent | None:
 def _claude_content(
     time: int, line: PlainData, shows: CallFlag | None = None
 ) -> LineContent:
-    """Return the tokens and the results of calls in a line of Claude Code, and what it shows."""
+    """Return what a line of Claude Code contributes: its tokens, and how calls ended.
+
+    Args:
+        time: when the line was written, in ns since 1970.
+        line: the decoded line.
+        shows: what its calls show, which is put into the result.
+    """
     message = line.get("message") or {}
     items = message.get("content") or ()
     results = [item for item in items if item.get("type") == "tool_result"]
@@ -184,11 +190,14 @@ def _claude_content(
 def _codex_content(
     time: int, line: PlainData, shows: CallFlag | None = None
 ) -> LineContent:
-    """Return the tokens in a line of Codex, as of the line's time, and what it shows.
+    """Return what a line of Codex contributes: its tokens, if it states any, and its time.
 
-    The span is 0. A line that states no count of tokens contributes only its time and what it
-    shows. Tokens that the cache did not give count as written to the cache, as the reference
-    counts them.
+    Tokens that the cache did not give count as written to the cache, as the reference counts them.
+
+    Args:
+        time: when the line was written, in ns since 1970.
+        line: the decoded line.
+        shows: what its calls show, which is put into the result.
     """
     payload = line.get("payload") or {}
     usage = (payload.get("info") or {}).get("last_token_usage")

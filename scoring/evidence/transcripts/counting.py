@@ -34,7 +34,7 @@ By the name of the harness, and then by the keys of the response and of its requ
 
 
 def _last_lines(files: Sequence[File]) -> _LastLines:
-    """Return the last line that counts of each response that was read several times."""
+    """Return time and place of the last line that counts, for responses read several times."""
     copies: Counter[int] = Counter()
     for file in files:
         copies.update(response.id for response in file.events.of(Response))
@@ -199,7 +199,7 @@ def _spread(
 def stated_totals(
     checkpoints: Iterable[Checkpoint], read: set[str]
 ) -> dict[str, dict[str, TokenTotals]]:
-    """Return the tokens that checkpoints state of their sessions. Others are left out.
+    """Return the tokens that checkpoints state of sessions. Other sessions are left out.
 
     Args:
         checkpoints: the checkpoints.

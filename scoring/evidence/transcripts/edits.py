@@ -329,10 +329,10 @@ class PathTexts:
         return changes
 
     def with_whole_lines(self, change: FileChange, diff: Iterable[str]) -> FileChange:
-        """Return what a call changed by the diff that its result states, which has whole lines.
+        """Return the change of a call with whole lines, from the diff that its result states.
 
-        The texts that a call replaces may be parts of lines. Where they are not, or the diff has no
-        significant line, the change is returned as it is.
+        The texts that a call replaces may be parts of lines. Where they are whole lines, or the
+        diff has no significant line, the change is returned as it is.
         """
         new, old = _sides_of(diff)
         new_lines = Counter(_hashes_of_lines(new))

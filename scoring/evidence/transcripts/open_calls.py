@@ -240,7 +240,7 @@ class OpenCall:
         )
 
     def commit_without_sha(self, place: EventPlace) -> CommitMade:
-        """Return the commit that the call may have made and did not print, in a line."""
+        """Return the commit that the call may have made without printing it, noted at a place."""
         request = self.requests(1)[0]
         return CommitMade(
             *place,

@@ -65,7 +65,7 @@ _STRAIGHT_QUOTES = str.maketrans("\u2018\u2019\u201c\u201d\u00a0", "''\"\" ")
 
 @cache
 def _forms() -> Mapping[str, re.Pattern[str]]:
-    """Return the forms of the data file, by name.
+    """Return the patterns of the data file, each joined from all forms of one name, by that name.
 
     A name in angle brackets in a form is replaced by the words that the data file has for it.
     """
@@ -82,11 +82,11 @@ def _forms() -> Mapping[str, re.Pattern[str]]:
 
 
 def _form_of_wrong(wrong: Mapping[str, list[str]]) -> str:
-    """Return one form for all that says that something is wrong.
+    """Return one regular expression for all that says that something is wrong.
 
-    Some of its forms count only at certain places of a sentence, others anywhere. In a question
-    only the forms that ask for a correction count. They are in the groups ``ask_begins`` and
-    ``ask_within``.
+    Some of its forms match only at certain places of a sentence, others anywhere. Those that ask
+    for a correction are the groups ``ask_begins`` and ``ask_within``: only they count in a
+    question.
     """
     asks_at_place = f"(?P<ask_begins>{'|'.join(wrong['ask_begins'])})"
     asks_anywhere = f"(?P<ask_within>{'|'.join(wrong['ask_within'])})"

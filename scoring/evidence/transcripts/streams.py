@@ -178,9 +178,11 @@ class File:
     def located(
         self, kind: type[EventKind], session: str = ""
     ) -> Iterator[tuple[int, EventKind]]:
-        """Yield the events of a kind in the lines of a session ("": in all), each after its index.
+        """Yield the events of a kind, each after the index of its line.
 
-        That is the index of its line.
+        Args:
+            kind: the class of the events.
+            session: the id of the session to which the lines belong; "" for all lines.
         """
         lines = self.of(session or self.owner)
         for event in self.events.of(kind):
