@@ -34,11 +34,13 @@ class HookOutcomes(Signal):
 
     def advice(self, present: bool, facts: IterationFacts) -> str:
         """Return what would raise the score: better results of gates, or a file that has some."""
-        if not present and facts.hooks.failed:
+        if present:
+            return self.better
+        if facts.hooks.failed:
             return f"fix {facts.hooks.path}, or write it again"
-        if not present and facts.hooks.records is not None:
+        if facts.hooks.records is not None:
             return "let the hook gates record what they did: allow, advise or remediate"
-        return super().advice(present, facts)
+        return self.supply
 
     def sources(
         self,

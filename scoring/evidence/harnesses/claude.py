@@ -145,6 +145,11 @@ class ClaudeReader(ToolReader):
             return False
 
         self.begin(span, self.place, time, self._key_of(line))
+        self._take(line, message)
+        return False
+
+    def _take(self, line: ClaudeLine, message: ClaudeMessage) -> None:
+        """Take what a line holds, by its type. Lines of other types are left out."""
         if line.type == "system":
             if line.subtype == _COMPACTION:
                 self.note_compaction()
@@ -155,7 +160,6 @@ class ClaudeReader(ToolReader):
                 self.note_prompt_text(text)
         elif line.type in ("assistant", "user") and line.message:
             self._take_message(line, message)
-        return False
 
     def _key_of(self, line: ClaudeLine) -> int:
         """Return the key of a line, made of its id, or of its bytes where it has none."""

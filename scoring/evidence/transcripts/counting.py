@@ -85,17 +85,11 @@ def count_lines(
             continue
         if only is not None and file in alone and only.isdisjoint(file.parts):
             continue
-        places = {}
-        times = {}
-        lines = zip(file.numbers, file.times, file.parts, strict=True)
-        for line, time, part in compress(lines, file.fresh):
-            places[line] = part if part >= 0 else nowhere
-            times[line] = time
-
         harness = file.harness
         tally = tallies[harness.name]
-        clock = LineClock(places, times, last_lines.get(harness.name, {}))
-        harness.count(tally, number, with_stated_totals(file.events, places), clock)
+        clock = _clock_of(file, nowhere, last_lines.get(harness.name, {}))
+        events = with_stated_totals(file.events, clock.places)
+        harness.count(tally, number, events, clock)
         if file in alone:
             tally.count_noted()
         if not keep:
@@ -104,6 +98,25 @@ def count_lines(
     # many an iteration, and many a unit, is one part
     facts = {group: facts_at(tallies, group) for group in dict.fromkeys(groups)}
     return [facts[group] for group in groups], facts_at(tallies).harnesses
+
+
+def _clock_of(
+    file: File, nowhere: int, last: Mapping[tuple[int, int], tuple[int, int]]
+) -> LineClock:
+    """Return where the lines that count in a file count, and when they were written.
+
+    Args:
+        file: the file.
+        nowhere: the place of the lines of no part.
+        last: as in :class:`LineClock`.
+    """
+    places = {}
+    times = {}
+    lines = zip(file.numbers, file.times, file.parts, strict=True)
+    for line, time, part in compress(lines, file.fresh):
+        places[line] = part if part >= 0 else nowhere
+        times[line] = time
+    return LineClock(places, times, last)
 
 
 def _keys_of(file: File) -> set[int]:

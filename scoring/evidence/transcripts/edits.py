@@ -152,9 +152,6 @@ def _difference(old: Counter[int], new: Counter[int]) -> Hashes:
 
 def _surplus(lines: Counter[int], others: Counter[int], sign: int) -> list[int]:
     """Return the hashes of which ``lines`` has more than ``others``, each times ``sign``."""
-    if not others:
-        return [sign * line for line in lines.elements()]
-
     surplus = []
     for line, count in lines.items():
         # a lookup of what a Counter lacks is slow

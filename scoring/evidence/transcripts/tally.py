@@ -72,9 +72,6 @@ def _distinct_responses(copies: Sequence[_NotedResponse]) -> list[list[_NotedRes
     Each request has one response. Copies that are in side chains only, and copies without a
     request, are taken for copies of the first of the other responses, where there is any.
     """
-    if len(copies) == 1:
-        return [[*copies]]
-
     by_request = lists_by_key((noted.response.request, noted) for noted in copies)
     groups = [by_request[request] for request in sorted(by_request)]
 
@@ -286,20 +283,13 @@ class Tally:
     def _count_response(self, copies: Sequence[_NotedResponse]) -> None:
         """Count a response once, at its lowest place and earliest time, and the rest as repeats.
 
-        The tokens are those of the copy that knows most. Most responses have one copy.
+        The tokens are those of the copy that knows most.
         """
-        best = copies[0]
-        place = best.place
-        quarter = best.quarter
-        if len(copies) > 1:
-            best = max(copies, key=attrgetter("rank"))
-            place = min(copy.place for copy in copies)
-            quarter = min(copy.quarter for copy in copies)
-
+        best = max(copies, key=attrgetter("rank"))
+        place = min(copy.place for copy in copies)
+        quarter = min(copy.quarter for copy in copies)
         self.count_turn(place, best.response, best.model, quarter)
-        read = sum(copy.response.copies for copy in copies)
-        if read > 1:
-            self.count_repeats(place, read - 1)
+        self.count_repeats(place, sum(copy.response.copies for copy in copies) - 1)
 
     def _count_call(self, copies: Sequence[_NotedCall]) -> None:
         """Count a call once, at its lowest place, with what all copies show."""
