@@ -24,10 +24,13 @@ from scoring.evidence.transcripts.events import (
     TokensStated,
     UserBreak,
 )
-from scoring.evidence.transcripts.facts import TranscriptPlaces
+from scoring.evidence.transcripts.facts import NS, TranscriptPlaces
+from scoring.evidence.transcripts.streams import File, Session, sessions_of
 from scoring.evidence.transcripts.transcript_events import (
     EventsByHarness,
+    LineSpan,
     TranscriptEvents,
+    TranscriptLine,
 )
 from scoring.evidence.transcripts.transcript_files import TranscriptFile
 
@@ -104,3 +107,25 @@ def seen(events: TranscriptEvents) -> dict[str, Any]:
         "skipped": dict(events.skipped),
     }
     return {name: value for name, value in found.items() if value}
+
+
+def events_of_one_session(lines: int) -> TranscriptEvents:
+    """Return the events of a transcript with a line every five seconds, none of them so far."""
+    began = 1_700_000_000
+    events = TranscriptEvents()
+    events.spans = [LineSpan(cwd="/work", session="s")]
+    events.covers = [list(range(lines))]
+    events.lines = [
+        TranscriptLine(number, (began + 5 * number) * NS, number + 1)
+        for number in range(lines)
+    ]
+    return events
+
+
+def session_of(events: TranscriptEvents) -> Session:
+    """Return the session of a transcript, of which all lines are work here."""
+    file = File(TranscriptFile("s", True), HARNESSES[0], events)
+    file.here = bytearray(b"\1" * len(events.lines))
+    file.fresh = file.here
+    (session,) = sessions_of([file]).values()
+    return session

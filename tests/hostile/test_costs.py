@@ -27,10 +27,12 @@ from helpers.checkpoints import about
 from helpers.harness_lines import as_bytes, read, response, use
 from helpers.packs import write_bundle
 from helpers.repos import Repo
+from helpers.sessions import events_of_one_session, session_of
 
 from scoring import store
 from scoring.cli import main
 from scoring.errors import DaScoreError, silent
+from scoring.evidence.attribution.collecting import MOST_RESETS, sightings_of
 from scoring.evidence.entry_files import HookOutcome
 from scoring.evidence.git import (
     changes,
@@ -60,6 +62,7 @@ from scoring.evidence.kept_answers import AnswerStore
 from scoring.evidence.labels import Judgment
 from scoring.evidence.rules import ATTRIBUTED, Options, Sources
 from scoring.evidence.transcripts import opening
+from scoring.evidence.transcripts.events import Edit, WorkReset
 from scoring.evidence.watched import Watched
 from scoring.files import read_file
 from scoring.fleet.fleet_toml import read_fleet
@@ -628,6 +631,22 @@ def _(here: Here) -> str:
     (here.folder / "hostile.jsonl").write_bytes(as_bytes(lines))
     facts, _ = read(here.folder)
     assert facts[0].turns == 5_000
+    return "nothing"
+
+
+@reaches("scoring.evidence.attribution.collecting.MOST_RESETS")
+def _(_: Here) -> str:
+    count = 20_000
+    events = events_of_one_session(2 * count)
+    events.texts = [f"src/made_{number}.py" for number in range(count)]
+    events.put(Edit, [Edit(0, number, path=number) for number in range(count)])
+    resets = [WorkReset(0, count + n, "paths", n) for n in range(count)]
+    for most in (MOST_RESETS, count):
+        events.put(WorkReset, resets[:most])
+        (file,) = session_of(events).files
+        file.parts = bytes(2 * count)
+        seen, _ = sightings_of([file], {})[0].corrections()
+        assert seen.resets == MOST_RESETS
     return "nothing"
 
 

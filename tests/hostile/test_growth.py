@@ -20,6 +20,7 @@ from helpers.growth import LARGE, over_linear
 from helpers.harness_lines import cases
 from helpers.meetings import record as meeting_record
 from helpers.repos import Repo
+from helpers.sessions import events_of_one_session, session_of
 
 from scoring.errors import DaScoreError
 from scoring.evidence.attribution.artifact_writes import may_be_written
@@ -58,6 +59,7 @@ from scoring.evidence.lost_commits import add_lost_commits
 from scoring.evidence.reference.exact_lines import read_exactly
 from scoring.evidence.scopes import path_scope
 from scoring.evidence.session_commits import AgentCommits
+from scoring.evidence.transcripts.edits import PathTexts
 from scoring.evidence.transcripts.events import (
     Call,
     CodeSwitched,
@@ -69,20 +71,13 @@ from scoring.evidence.transcripts.events import (
 )
 from scoring.evidence.transcripts.events import TestRun as RunOfTests
 from scoring.evidence.transcripts.facts import NS, timestamp_ns
+from scoring.evidence.transcripts.observed_calls import ObservedRuns
 from scoring.evidence.transcripts.observed_facts import TestsSeen as TestsOfWork
+from scoring.evidence.transcripts.open_calls import EventPlace, OpenCall
 from scoring.evidence.transcripts.streams import (
-    File,
     MadeCommit,
-    Session,
     SessionCommit,
-    sessions_of,
 )
-from scoring.evidence.transcripts.transcript_events import (
-    LineSpan,
-    TranscriptEvents,
-    TranscriptLine,
-)
-from scoring.evidence.transcripts.transcript_files import TranscriptFile
 from scoring.evidence.transcripts.work_trees import WorkTrees
 from scoring.jobs.entries import task_of
 from scoring.jobs.existing_log import _COMMIT_LINE
@@ -512,28 +507,6 @@ class History(NamedTuple):
         return {sha: self.added[sha] for sha in shas}
 
 
-def events_of_one_session(lines: int) -> TranscriptEvents:
-    """Return the events of a transcript with a line every five seconds, none of them so far."""
-    began = 1_700_000_000
-    events = TranscriptEvents()
-    events.spans = [LineSpan(cwd="/work", session="s")]
-    events.covers = [list(range(lines))]
-    events.lines = [
-        TranscriptLine(number, (began + 5 * number) * NS, number + 1)
-        for number in range(lines)
-    ]
-    return events
-
-
-def session_of(events: TranscriptEvents) -> Session:
-    """Return the session of a transcript, of which all lines are work here."""
-    file = File(TranscriptFile("s", True), HARNESSES[0], events)
-    file.here = bytearray(b"\1" * len(events.lines))
-    file.fresh = file.here
-    (session,) = sessions_of([file]).values()
-    return session
-
-
 def commit_after_each_edit(path: str, count: int) -> None:
     """Find the commits that a hook makes, each after an edit by one session."""
     began = 1_700_000_000
@@ -624,6 +597,43 @@ def test_time_grows_with_the_tests_between_edits_and_what_undoes_them() -> None:
         assert (seen.runs, seen.failed) == (count, 0)
 
     assert not over_linear(work, lambda size: "x" * size)
+
+
+@cases("reset", {"of all": None, "of one file": 1})
+def test_time_grows_with_resets_and_the_edits_after_them(reset: int | None) -> None:
+    def work(text: str) -> None:
+        count = len(text) // 64
+        events = events_of_one_session(2 * count)
+        events.texts = [f"src/made_{number}.py" for number in range(count)]
+        resets = [WorkReset(0, line, "paths", reset) for line in range(count)]
+        events.put(WorkReset, resets)
+        events.put(Edit, [Edit(0, count + n, path=n) for n in range(count)])
+        (file,) = session_of(events).files
+        file.parts = bytes(2 * count)
+        assert sightings_of([file], {})[0].corrections()[0].resets == 0
+
+    assert not over_linear(work, lambda size: "x" * size)
+
+
+def test_time_grows_with_the_work_trees_of_a_session() -> None:
+    def work(text: str) -> None:
+        runs = ObservedRuns(TOOLS, PathTexts())
+        for number in range(len(text) // 32):
+            opened = OpenCall(EventPlace(0, number), number, 0)
+            line = f"git worktree add ../{number} && cd ../{number} && pytest"
+            runs.note_command(opened, commands_of(line), line)
+            assert opened.work_tree is not None
+
+    assert not over_linear(work, lambda size: "x" * size)
+
+
+def test_time_grows_with_the_words_and_names_of_a_line(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("scoring.evidence.git.commit_names._LONGEST_LINE", LARGE)
+    line = _times("undo #1, but do not undo ", "Tidy\n")
+    assert names_taken_back(line(1_000)).numbers == {1}
+    assert not over_linear(names_taken_back, line)
 
 
 def test_time_grows_with_the_tests_that_end_after_their_commit() -> None:

@@ -3,7 +3,7 @@
 from bisect import bisect_left
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping
-from operator import attrgetter
+from operator import attrgetter, itemgetter
 
 from msgspec.structs import replace
 
@@ -34,6 +34,9 @@ from .sightings import Sightings
 
 SAID_WRONG = "words of the user that read as a correction"
 """How it is described that the user said that something is wrong."""
+
+MOST_RESETS = 1_000
+"""How many paths that a session resets are looked at, as each is compared with all it edited."""
 
 _CORRECTED = {
     "interruption": "interrupted by the user",
@@ -66,6 +69,7 @@ class _Collector:
         # runs without a result in the file of their call, and results without a call in theirs
         self._calls: dict[tuple[SessionKey, int], Sighting] = {}
         self._results: list[Sighting] = []
+        self._resets = Counter[SessionKey]()  # those that name a path
         self.sightings = defaultdict[int, Sightings](
             lambda: Sightings(edited=self._edited)
         )
@@ -77,6 +81,10 @@ class _Collector:
         self._add_breaks(file)
         for kind in _OF_A_PATH:
             for event in file.events.of(kind):
+                if isinstance(event, WorkReset) and event.path is not None:
+                    self._resets[file.key] += 1
+                    if self._resets[file.key] > MOST_RESETS:
+                        continue
                 self._add(file, event, file.text(event.path))
         for switched in file.events.of(CodeSwitched):
             self._add(file, switched, file.text(switched.name))
@@ -108,6 +116,8 @@ class _Collector:
 
         for sightings in self.sightings.values():
             sightings.seen.sort(key=attrgetter("time"))
+        for session, edited in self._edited.items():
+            self._edited[session] = dict(sorted(edited.items(), key=itemgetter(1)))
         return self.sightings
 
     def _keep(self, sighting: Sighting) -> None:

@@ -4,6 +4,7 @@ from bisect import bisect_right
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from itertools import takewhile
 from operator import attrgetter
 
 from msgspec.structs import replace
@@ -35,7 +36,7 @@ from scoring.evidence.transcripts.streams import File, SessionKey
 
 from .code_changes import CodeChanges, changes_code
 from .sighting import Sighting
-from .undone_edits import SpoiledRuns, takes_back, undone_edits
+from .undone_edits import SpoiledRuns, taken_back, undone_edits
 
 _TEST_VERIFIERS = frozenset(
     ("unit", "test", "tests", "integration", "e2e", "regression", "acceptance")
@@ -137,7 +138,7 @@ class Sightings:
     Attributes:
         seen: the sightings, by time.
         edited: by session and path, when the session first edited the file in the repository, in
-            ns since 1970. It has all lines of the sessions.
+            ns since 1970, and in this order. It has all lines of the sessions.
         programs: the keys of the names of programs that ran.
     """
 
@@ -340,10 +341,9 @@ class Sightings:
 
     def _was_edited(self, reset: Sighting) -> bool:
         """Return whether the session had edited, up to a reset, what the reset takes back."""
-        return any(
-            time <= reset.time and takes_back(reset, path)
-            for path, time in self.edited.get(reset.session, {}).items()
-        )
+        edited = self.edited.get(reset.session, {})
+        before = takewhile(lambda path: edited[path] <= reset.time, edited)
+        return any(True for _ in taken_back(reset, before))
 
     def ran_for(self, verifier_type: str) -> bool:
         """Return whether a command ran for a verifier of a type.

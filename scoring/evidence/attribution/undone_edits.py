@@ -6,7 +6,7 @@ docs/EVIDENCE.md, "Observations", has the rules.
 import posixpath
 from bisect import bisect_right
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from itertools import accumulate
 from operator import attrgetter
 from typing import NamedTuple
@@ -132,20 +132,19 @@ def undone_edits(seen: Iterable[Sighting]) -> list[Undoing]:
         seen: what was seen, by time.
     """
     undone = []
-    files: dict[tuple[SessionKey, str], _FileEdits] = {}
+    by_session = defaultdict[SessionKey, dict[str, _FileEdits]](dict)
     for sighting in seen:
         taken: list[Sighting] = []
-        file = (sighting.session, sighting.text)
+        files = by_session[sighting.session]
         if isinstance(sighting.event, Edit | UnseenEdit):
-            files.setdefault(file, _FileEdits()).add(sighting)
+            files.setdefault(sighting.text, _FileEdits()).add(sighting)
         elif isinstance(sighting.event, LinesWritten):
-            taken = files.setdefault(file, _FileEdits()).undone_by(sighting)
+            taken = files.setdefault(sighting.text, _FileEdits()).undone_by(sighting)
         elif isinstance(sighting.event, WorkReset):
             if sighting.event.kind in ("revert", "amend"):
                 continue
-            for session, path in list(files):
-                if session == sighting.session and takes_back(sighting, path):
-                    taken += files.pop((session, path)).edits
+            for path in list(taken_back(sighting, files)):
+                taken += files.pop(path).edits
         if taken:
             by_git = isinstance(sighting.event, WorkReset)
             began = min(edit.time for edit in taken)
@@ -153,7 +152,9 @@ def undone_edits(seen: Iterable[Sighting]) -> list[Undoing]:
     return undone
 
 
-def takes_back(reset: Sighting, path: str) -> bool:
-    """Return whether a reset takes back a file: it names it, a folder of it, "." or nothing."""
+def taken_back(reset: Sighting, paths: Iterable[str]) -> Iterator[str]:
+    """Yield the files that a reset takes back: it names them, a folder, "." or nothing."""
     name = posixpath.normpath(reset.text) if reset.text else "."
-    return name == "." or f"/{path}".endswith(f"/{name}") or f"/{name}/" in f"/{path}"
+    for path in paths:
+        if name == "." or f"/{name}/" in f"/{path}/":
+            yield path

@@ -5,6 +5,7 @@ Words alone never make a revert. They name a candidate, and the lines decide
 """
 
 import re
+from bisect import bisect_left
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from typing import NamedTuple
@@ -70,6 +71,7 @@ _REAPPLY = re.compile(r"\A\s*re-?(?:apply|land|introduce)\b", re.IGNORECASE)
 _NEGATED = re.compile(
     r"(?:\b(?:not|cannot|never|without)\b|n['\u2019]t\b)[^.;:!?,]{0,60}$", re.IGNORECASE
 )
+_LONGEST_NEGATION = 67  # characters that the pattern takes
 
 
 # What they name
@@ -228,19 +230,15 @@ def _add_named(line: str, names: TakenBackNames) -> None:
 
     Near is at most :data:`_NEAR` characters away. A word after *not* and the like does not count.
     """
-    words = [
-        word
-        for word in WORDS.finditer(line)
-        if not _NEGATED.search(line[: word.start()])
-    ]
-    if not words:
-        return
+    words = []
+    for word in WORDS.finditer(line):
+        start = word.start()
+        if not _NEGATED.search(line, max(start - _LONGEST_NEGATION, 0), start):
+            words.append(word)
 
     for name in _TAKEN_BACK_NAME.finditer(line):
-        gaps = [
-            max(name.start() - word.end(), word.start() - name.end()) for word in words
-        ]
-        if min(gaps) > _NEAR:
+        near = bisect_left(words, name.start() - _NEAR, key=re.Match.end)
+        if near == len(words) or words[near].start() - name.end() > _NEAR:
             continue
         if name["number"]:
             names.numbers.add(int(name["number"]))

@@ -4,6 +4,7 @@ docs/EVIDENCE.md, "Attribution" and "Observations", has the rules.
 """
 
 from collections.abc import Collection, Iterable, Sequence
+from pathlib import PurePosixPath
 
 from msgspec.structs import replace
 
@@ -44,7 +45,7 @@ class ObservedRuns:
         self._is_stashed = False  # whether an earlier call left the work in a stash
         # the last call that stashes work, until another one takes it out
         self._stash_call: OpenCall | None = None
-        self._work_trees: list[str] = []  # the folders of those that the session adds
+        self._work_trees: set[str] = set()  # the folders of those that the session adds
 
     def note_edit(self) -> None:
         """Note that a file is edited. After a stash, the work then counts as restored."""
@@ -66,16 +67,20 @@ class ObservedRuns:
         if states:
             opened.leaves_stash = states[-1]
             self._stash_call = opened if any(states) else None
-        self._work_trees += [
-            path_in(opened.folder, path) for path in work_trees_of(commands)
-        ]
+        for added in work_trees_of(commands):
+            self._work_trees.add(path_in(opened.folder, added))
         if opened.run and opened.run.folder is not None:
             path = expand_home(opened.run.folder, [opened.folder])
             folder = path_in(opened.folder, path)
             opened.run_folder = self._paths.number(folder)
-            for top in self._work_trees:
-                if f"{folder}/".startswith(f"{top}/"):
-                    opened.work_tree = self._paths.number(top)
+            if opened.run_folder is not None:
+                opened.work_tree = self._work_tree_of(folder)
+
+    def _work_tree_of(self, folder: str) -> int | None:
+        """Return the number of the innermost added work tree that holds a folder, or None."""
+        above = map(str, PurePosixPath(folder).parents)
+        tops = [path for path in (folder, *above) if path in self._work_trees]
+        return self._paths.number(tops[0]) if tops else None
 
     def note_result(
         self,
