@@ -442,6 +442,21 @@ def test_a_failure_before_the_same_tests_pass_again_decides_nothing(
 
 
 @pytest.mark.parametrize(
+    ("printed", "passed"),
+    [
+        ("1 failed, 2 passed in 0.1s\n[main 5f0c2aa] Add a", False),
+        ("3 passed in 0.1s\n[main 5f0c2aa] Add a", True),
+        ("3 passed in 0.1s\n1 failed, 2 passed in 0.1s", None),
+    ],
+    ids=["the run failed", "the run passed", "a hook failed"],
+)
+def test_the_summary_of_a_failed_run_is_not_that_of_a_pass_before_a_commit(
+    printed: str, passed: bool | None
+) -> None:
+    assert verdict("pytest; git commit -m 'Add a'", printed).passed is passed
+
+
+@pytest.mark.parametrize(
     ("printed", "searched"),
     [("a line like any other\n" * 9, False), ("a\n3 passed in 0.1s\nb", True)],
     ids=["no summary of any tool", "a summary"],
