@@ -4,7 +4,6 @@
 """
 
 from typing import Any
-from urllib.parse import unquote, urlsplit
 
 from scoring.frozen import PlainData
 
@@ -15,6 +14,7 @@ from .fields import (
     member,
     milliseconds,
     parts_in,
+    path_of_uri,
     text_in,
     time_in,
 )
@@ -52,7 +52,7 @@ class AmpReader(ToolReader):
         """
         self.version = line.get("v")
         tree = next(iter(items_in(line, "env.initial.trees")), None)
-        folder = _path_of(text_in(tree, "uri"))
+        folder = path_of_uri(text_in(tree, "uri"))
         self.note_session(folder, text_in(line, "id"), text_in(line, "mainThreadID"))
         self.where = self.where._replace(remote=text_in(tree, "repository.url"))
 
@@ -123,15 +123,6 @@ class AmpReader(ToolReader):
                 self.note_result(call, status == "error", output)
         elif status == "cancelled":
             self.note_result(call, None, "")
-
-
-def _path_of(uri: str) -> str:
-    """Return the path that the URI of a file names, or "" for any other text."""
-    try:
-        parts = urlsplit(uri)
-    except ValueError:
-        return ""
-    return unquote(parts.path) if parts.scheme == "file" else ""
 
 
 def _ends_of_tools(traces: list[Any]) -> dict[int, int]:

@@ -38,11 +38,18 @@ _LOGS = ".system_generated/logs"
 
 _TYPED = re.compile(r"<USER_REQUEST>(.*?)(?:</USER_REQUEST>|\Z)", re.DOTALL)
 _REFUSED = "user denied permission for"
-_EXIT_CODE = re.compile(r"\b(?:failed with exit code: |exited with code )(-?\d+)")
+_ENDS = ("DONE", "ERROR")
+"""The states of steps that have ended."""
+
 _OF_COMMAND = "RUN_COMMAND"
 """The kind of a step that is the result of a command; newer versions have another one."""
 
-_SUCCEEDED = "The command completed successfully"
+_ENDED = re.compile(
+    r"(?:(?:Created|Completed) At: [^\n]*\n|\s)*+The command "
+    r"(?:completed successfully|(?:failed with exit code: |exited with code )(-?\d+))"
+)
+"""How the result of a command begins. What other tools show may have such words further down."""
+
 _OUTPUT = re.compile(r"^[^\S\n]*Output:\n", re.MULTILINE)
 _INDENTATION = re.compile(r"^\t+", re.MULTILINE)
 
@@ -72,6 +79,8 @@ class AntigravityReader(ToolReader):
         # the calls of the last response without results
         self._waiting: deque[_OpenCall] = deque()
         self._has_several = False  # whether that response made several calls
+        # calls with a step that said that they run, by its number
+        self._running: dict[str, _OpenCall] = {}
 
     def entry(self, line: PlainData) -> None:
         """Take a step: a prompt, a response of the model, the result of a call, or a compaction.
@@ -83,8 +92,10 @@ class AntigravityReader(ToolReader):
         session = text_in(self.shown, "session")
         model = text_in(measured, "model")
         self.note_session(text_in(self.shown, "folder"), session, model=model)
+        # a step that runs may come again when it has ended, and is no copy of it
+        step = index if line.get("status") in _ENDS else f"{index} runs"
         if not self.begin_event(
-            time_in(line, "created_at"), session or json.dumps(line), index
+            time_in(line, "created_at"), session or json.dumps(line), step
         ):
             return
 
@@ -138,19 +149,23 @@ class AntigravityReader(ToolReader):
     def _take_result(self, line: PlainData) -> None:
         """Take the result of a call that waits for one. Without such a call, do nothing.
 
-        After a step that is neither done nor failed the call waits no more, and it is not known how
-        it ended.
+        A step that is neither done nor failed says nothing of how its call ended. Where it comes
+        again, it is the result of the same call.
         """
-        if not self._waiting:
-            return
         text = text_in(line, "content")
         status = line.get("status")
+        is_running = status not in _ENDS
         is_command = (
             line.get("type") == _OF_COMMAND
-            or status not in ("DONE", "ERROR")
+            or is_running
             or _command_failed(line, text) is not None
         )
-        call = self._take_waiting(is_command)
+        index = str(line.get("step_index"))
+        call = self._running.pop(index, None) or self._take_waiting(is_command)
+        if call is None:
+            return
+        if is_running:
+            self._running[index] = call
 
         if status == "ERROR" and _REFUSED in text:
             self.note_refusal(call.id)
@@ -165,11 +180,11 @@ class AntigravityReader(ToolReader):
             printed = _OUTPUT.split(text, 1)[-1]
             self.note_result(call.id, failed, _INDENTATION.sub("", printed))
 
-    def _take_waiting(self, is_command: bool) -> _OpenCall:
+    def _take_waiting(self, is_command: bool) -> _OpenCall | None:
         """Return the call that a result is of, which from then on waits no more.
 
         It is the first call of the result's kind, or without one the first of all: some tools
-        answer with no step.
+        answer with no step. None where no call waits.
 
         Args:
             is_command: whether the result is that of a command.
@@ -178,20 +193,16 @@ class AntigravityReader(ToolReader):
             if (call.tool in self.tools.shells) is is_command:
                 self._waiting.remove(call)
                 return call
-        return self._waiting.popleft()
+        return self._waiting.popleft() if self._waiting else None
 
 
 def _command_failed(line: PlainData, text: str) -> bool | None:
     """Return whether a command failed, by its step or else its text. None where neither says so."""
     failed = failure_in(line, "exit_code")
-    if failed is not None:
+    ended = _ENDED.match(text)
+    if failed is not None or ended is None:
         return failed
-
-    header = _OUTPUT.split(text, 1)[0]
-    stated = _EXIT_CODE.search(header)
-    if stated:
-        return is_failure(stated[1])
-    return False if _SUCCEEDED in header else None
+    return is_failure(ended[1] or "0")
 
 
 _TOKENS = TokenFields("output_tokens", "input_tokens", "cache_read_tokens")

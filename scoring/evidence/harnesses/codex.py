@@ -257,9 +257,11 @@ class CodexReader(CodexCalls):
             if not self._is_started_by_agent and not self._has_prompt_events:
                 texts = [text_in(part, "text") for part in items_in(item, "content")]
                 self.note_prompt_text("".join(texts))
-        elif kind == "CommandExecution":
+        elif kind == "CommandExecution" and call in self.called:
             printed = text_in(item, "aggregated_output")
             self.end_process(call, member(item, "exit_code"), printed)
+        elif kind == "CommandExecution" and text_in(item, "source") == "agent":
+            self.take_command_of_program(item)
         elif kind in ("FileChange", "McpToolCall"):
             if call in self.called and status in ("completed", "failed"):
                 failed = status == "failed"

@@ -11,6 +11,7 @@ from itertools import islice
 from typing import Any, NamedTuple
 
 from scoring.evidence.commands.objective_flags import command_flags
+from scoring.evidence.transcripts.open_calls import OpenCall
 
 from .codex_lines import (
     OF_PROGRAM,
@@ -22,7 +23,7 @@ from .codex_lines import (
     was_refused,
 )
 from .event_reader import EventReader
-from .fields import failure_in, json_in, member, text_in
+from .fields import failure_in, json_in, member, path_of_uri, text_in
 from .tool_calls import script_of
 
 _COMMAND_ARGUMENTS = {
@@ -94,6 +95,7 @@ class CodexCalls(EventReader):
         self._continued: dict[str, str] = {}
         # calls of programs: whether an exit code that they print is that of their only command
         self._programs: dict[str | None, bool] = {}
+        self._last_program: OpenCall | None = None
 
     def take_call(self, payload: CodexPayload) -> None:
         """Take a call of a function or of the local shell.
@@ -172,6 +174,7 @@ class CodexCalls(EventReader):
             (folder,) = folders
         patch = program if "\n*** " in program else program.replace("\\n", "\n")
         opened = self.open_call(call)
+        self._last_program = opened
         self.note_commands_of_call(opened, script, folder, patch)
         self._programs[call] = len(commands) == 1 and _prints_results(program)
         if opened.run:
@@ -198,7 +201,8 @@ class CodexCalls(EventReader):
             return
 
         output = output_of(payload)
-        self.refuses_in_words = not output.header
+        # a command that has an exit code was run
+        self.refuses_in_words = not output.header and output.failed is None
         states_failure = RESULTS[payload.type]
         failed = states_failure(payload) if states_failure else output.failed
         if call in self._programs or starting_call in self._programs:
@@ -272,6 +276,23 @@ class CodexCalls(EventReader):
         self._running[running] = call or ""
         self._printed[call or ""] = self._printed.get(call or "", "") + printed
         self.note_printed(call, printed)
+
+    def take_command_of_program(self, command: Any) -> None:
+        """Take a command that the last program ran, as it says itself what it ran and how it ended.
+
+        What can be read of the program then says nothing about its tests and commits.
+        """
+        if self._last_program is not None:
+            self._last_program.run = None
+            self._last_program.commits = ()
+        call = text_in(command, "id")
+        folder = path_of_uri(text_in(command, "cwd"))
+        opened = self.open_call(call)
+        self.note_commands_of_call(
+            opened, script_of(member(command, "command")), folder
+        )
+        failed = failure_in(command, "exit_code")
+        self.note_end(call, failed, text_in(command, "aggregated_output"))
 
     def end_process(self, call: str | None, exit_code: object, printed: str) -> None:
         """Note how a command ended that still ran when the result of its call came.

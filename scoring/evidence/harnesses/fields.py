@@ -10,6 +10,7 @@ import json
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Annotated, Any, NamedTuple, TypeAlias
+from urllib.parse import unquote, urlsplit
 
 import msgspec
 from msgspec import UNSET, UnsetType
@@ -208,6 +209,15 @@ def failure_in(value: Any, path: str = "") -> bool | None:
 def is_failure(exit_status: str) -> bool:
     """Return whether an exit status, as text, differs from 0. An empty text does not."""
     return exit_status.strip("-0") != ""
+
+
+def path_of_uri(uri: str) -> str:
+    """Return the path that the URI of a file names, or "" for any other text."""
+    try:
+        parts = urlsplit(uri)
+    except ValueError:
+        return ""
+    return unquote(parts.path) if parts.scheme == "file" else ""
 
 
 def count_in(value: Any, path: str) -> int | None:

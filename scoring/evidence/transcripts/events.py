@@ -172,7 +172,8 @@ class TestRun(Event):
         passed_tests: how many tests passed; None where the output does not say so.
         failed_tests: how many tests failed; None where the output does not say so.
         called_at: the number of the line of the call; None where the call is in another file.
-        follows_commit: whether the command line commits before it runs tests.
+        follows_commit: whether its command line, or an earlier call in its line, may have made a
+            commit before it.
         of_other_code: whether it is known to test other code than the work, as in a stash, or the
             command line checks out other code after it.
         work_tree: the index in ``texts`` of the work tree in which it runs, where the session adds

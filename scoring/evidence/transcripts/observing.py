@@ -61,6 +61,7 @@ class Observations(ObservedTalk):
         self._runs = ObservedRuns(tools or TestTools(), self.files)
         self._commits = ObservedCommits(self.files)
         self._work_trees: set[str] = set()
+        self._line_of_commit = -1  # the line of the last call that may make one
 
         self._open_calls: dict[int, OpenCall] = {}
         self._calls_without_id: list[OpenCall] = []
@@ -188,6 +189,9 @@ class Observations(ObservedTalk):
         opened.does_one_thing = len(commands) == 1
         opened.folder = folder
         self._runs.note_command(opened, commands, text)
+        # several calls may be in one line
+        if opened.run and self._line_of_commit == opened.place.line:
+            opened.run = opened.run._replace(follows_commit=True)
 
         opened.note_writes(commands, text, self.files)
         patched = paths_patched(patch)
@@ -201,6 +205,8 @@ class Observations(ObservedTalk):
                 self._work_trees.add(posixpath.join(folder, path))
         opened.note_resets(commands, self.files)
         self._commits.note_command(opened, commands)
+        if opened.commits:
+            self._line_of_commit = opened.place.line
 
         opened.note_programs(commands)
 

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from helpers.harness_lines import START, Line, stamp
+from helpers.harness_lines import START, Line, codex, item, meta, output, stamp
 from helpers.sessions import put, read_under
 
 from scoring.evidence.transcripts.events import CommitMade, TestRun
@@ -303,6 +303,7 @@ def test_goose(tmp_path: Path, result: Line, runs: list[bool | None]) -> None:
 
 PASSES = {"output": "", "isError": False}
 FAILS = {"output": "e", "isError": True}
+IS_STOPPED = {"output": "e\nCommand killed by timeout (2m)", "isError": True}
 
 
 @pytest.mark.parametrize(
@@ -310,12 +311,13 @@ FAILS = {"output": "e", "isError": True}
     [
         ([("Bash:1", RUN, PASSES)], [True]),
         ([("Bash:1", RUN, {"output": ""})], [None]),
+        ([("Bash:1", RUN, IS_STOPPED)], [None]),
         ([("Bash:1", RUN, PASSES), ("Bash:1", RUN, FAILS)], [True, False]),
         ([("Bash:1", "ls", PASSES), ("Bash:1", RUN, FAILS)], [False]),
         ([("Bash:1", RUN, FAILS), ("Bash:1", "ls", PASSES)], [False]),
         ([("Bash:1", RUN, FAILS), ("Bash:2", RUN, PASSES)], [False, True]),
     ],
-    ids="passed not-stated same-id after-another before-another own-ids".split(),
+    ids="passed not-stated stopped same-id after-another before-another own-ids".split(),
 )
 def test_kimi(
     tmp_path: Path, results: list[tuple[str, str, Line]], runs: list[bool | None]
@@ -323,10 +325,78 @@ def test_kimi(
     assert ends(kimi(tmp_path, *results), tmp_path) == runs
 
 
+def rollout(root: Path, *lines: Line) -> Path:
+    return put(root / "rollout-s1.jsonl", meta(0, "s1"), *lines)
+
+
+PROGRAM = f'const r = await tools.exec_command({{cmd: "{RUN}"}}); text("done");'
+
+
+def executed(source: str = "agent") -> Line:
+    """The item of a command that failed in a program."""
+    command = {
+        "type": "CommandExecution",
+        "id": "exec-1",
+        "command": ["/bin/bash", "-lc", RUN],
+        "cwd": "file:///work/app",
+        "source": source,
+        "aggregated_output": "e",
+        "exit_code": 2,
+    }
+    return codex(2, "event_msg", type="item_completed", item=command)
+
+
+@pytest.mark.parametrize(
+    ("items", "runs"),
+    [([executed()], [False]), ([executed("user")], [None]), ([], [None])],
+    ids=["by-the-agent", "by-the-user", "not-stated"],
+)
+def test_codex_states_how_the_commands_of_a_program_ended(
+    tmp_path: Path, items: list[Line], runs: list[bool | None]
+) -> None:
+    call = item(1, "custom_tool_call", name="exec", input=PROGRAM)
+    end = output(3, "Script completed\nOutput:\ndone", kind="custom_tool_call_output")
+    assert ends(rollout(tmp_path, call, *items, end), tmp_path) == runs
+
+
+REFUSED = "exec command rejected by user"
+
+
+@pytest.mark.parametrize(
+    ("said", "runs"),
+    [
+        (json.dumps({"output": REFUSED, "metadata": {"exit_code": 1}}), [False]),
+        (REFUSED, []),
+    ],
+    ids=["printed", "refused"],
+)
+def test_a_command_of_codex_with_an_exit_code_was_not_refused(
+    tmp_path: Path, said: str, runs: list[bool | None]
+) -> None:
+    asked = json.dumps({"command": ["bash", "-lc", RUN]})
+    call = item(1, "function_call", name="shell", arguments=asked)
+    assert ends(rollout(tmp_path, call, output(2, said)), tmp_path) == runs
+
+
+@pytest.mark.parametrize("commits_first", [True, False])
+def test_a_run_follows_the_commit_of_an_earlier_call_in_its_line(
+    tmp_path: Path, commits_first: bool
+) -> None:
+    commands = ["git commit -m x", RUN] if commits_first else [RUN, "git commit -m x"]
+    path = cline(tmp_path, {"commands": commands}, {"success": True})
+    (events,) = read_under(tmp_path)[path].values()
+    (run,) = events.of(TestRun)
+    assert run.follows_commit is commits_first
+
+
 TESTS = {"name": "run_command", "args": {"CommandLine": RUN}}
 OTHER = {"name": "task_boundary", "args": {"TaskName": "x"}}
 FAILURE = {"content": "The command exited with code 2.\nOutput:\ne", "exit_code": 2}
 PAGE = {"content": "3 passed in 0.1s", "type": "VIEW_FILE"}
+PAGE_LIKE_A_RESULT = {
+    "content": "File Path: `a`\nThe command exited with code 0.\nOutput:\n3 passed in 0.1s"
+}
+RUNS = {"content": "", "status": "RUNNING"}
 
 
 @pytest.mark.parametrize(
@@ -337,9 +407,12 @@ PAGE = {"content": "3 passed in 0.1s", "type": "VIEW_FILE"}
         ([OTHER, TESTS], [FAILURE], False),
         ([OTHER, TESTS], [PAGE, FAILURE], False),
         ([TESTS, OTHER], [PAGE, FAILURE], False),
-        ([TESTS], [{"content": "", "status": "RUNNING"}], None),
+        ([OTHER, TESTS], [PAGE_LIKE_A_RESULT, FAILURE], False),
+        ([TESTS], [RUNS], None),
+        ([TESTS], [RUNS, {"step_index": 1} | FAILURE], False),
+        ([TESTS], [RUNS, FAILURE], None),
     ],
-    ids="alone first second both other-order runs".split(),
+    ids="alone first second both other-order page runs ran another-step".split(),
 )
 def test_antigravity_gives_a_command_the_result_of_a_command(
     tmp_path: Path, calls: list[Line], results: list[Line], passed: bool | None
