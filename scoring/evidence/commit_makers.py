@@ -321,7 +321,7 @@ def _maker_of(
         times = commit_times.get(name, {})
 
     by_name = sorted(filter(None, times))
-    newest_first = sorted(by_name, key=lambda name: times[name], reverse=True)
+    newest_first = sorted(by_name, key=times.__getitem__, reverse=True)
     return MadeBy(found_by, tuple(newest_first))
 
 

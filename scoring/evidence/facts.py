@@ -389,11 +389,7 @@ class Evidence(EntryEvidence):
         if self._only is not None:
             windows = [window for window in windows if window.iteration in self._only]
 
+        numbers = [window.iteration for window in windows]
         if self.scan is None:
-            return {window.iteration: TranscriptFacts() for window in windows}
-
-        answers = self.scan.facts(windows)
-        return {
-            window.iteration: answer
-            for window, answer in zip(windows, answers, strict=True)
-        }
+            return dict.fromkeys(numbers, TranscriptFacts())
+        return dict(zip(numbers, self.scan.facts(windows), strict=True))

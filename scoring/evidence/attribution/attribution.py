@@ -370,13 +370,13 @@ def _number_parts(shares: Sequence[Share], ownership: OwnedLines) -> list[int]:
         For each line the number of its part; -1 for a line without an owner that votes on nothing.
     """
     no_owner = len(shares)
-    kinds = []
+    part_of_line = []
     for line, owner in enumerate(ownership.owners):
         voted_on = tuple(ownership.votes.get(line, ()))
-        kinds.append((owner if owner >= 0 else no_owner, voted_on))
-    order = sorted({kind for kind in kinds if kind != (no_owner, ())})
+        part_of_line.append((owner if owner >= 0 else no_owner, voted_on))
+    parts = sorted({part for part in part_of_line if part != (no_owner, ())})
 
-    for number, (owner, _) in enumerate(order):
+    for number, (owner, _) in enumerate(parts):
         if owner != no_owner:
             own_parts = shares[owner].own
             shares[owner].own = range(
@@ -384,7 +384,7 @@ def _number_parts(shares: Sequence[Share], ownership: OwnedLines) -> list[int]:
             )
     for share in shares:
         share.voting = tuple(share.own)
-    for number, (_, voted_on) in enumerate(order):
+    for number, (_, voted_on) in enumerate(parts):
         for index in voted_on:
             shares[index].voting += (number,)
     for share in shares:
@@ -392,5 +392,5 @@ def _number_parts(shares: Sequence[Share], ownership: OwnedLines) -> list[int]:
             voting = (*shares[share.shared].voting, *share.voting)
             share.voting = tuple(dict.fromkeys(voting))
 
-    numbers = {kind: number for number, kind in enumerate(order)}
-    return [numbers.get(kind, -1) for kind in kinds]
+    numbers = {part: number for number, part in enumerate(parts)}
+    return [numbers.get(part, -1) for part in part_of_line]

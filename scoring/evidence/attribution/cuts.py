@@ -52,7 +52,7 @@ def cut_trees(
     trees: Collection[Tree],
     became: Mapping[str, str],
 ) -> None:
-    """Cut trees at the commits of their sessions.
+    """Cut trees at the commits of their sessions, also at commits that no line shows.
 
     A tree is also cut where a session worked for another repository, if the part before that edits
     nothing.

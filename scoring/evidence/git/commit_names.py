@@ -203,11 +203,13 @@ def title_of(subject: str) -> str:
 
 
 def _titles_in(subject: str) -> set[str]:
-    """Return the titles of commits that a subject says are taken back, as :func:`title_of` does."""
+    """Return the titles of commits that a subject says are taken back, as :func:`title_of` does.
+
+    ``Reapply "X"`` takes back the commit that is called ``Revert "X"``.
+    """
     plain = without_number(trim(subject))
     quoted = _QUOTED.search(plain)
 
-    # Reapply "X" takes back the commit that is called Revert "X"
     if _REAPPLY.match(plain):
         if quoted is None:
             return set()

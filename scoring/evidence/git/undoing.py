@@ -321,7 +321,7 @@ class Candidate:
         return all(blobs.get(path) == blob for path, blob in blobs_before.items())
 
     def _defines_again(self) -> bool:
-        """Return whether the commit defines more than a tenth of what the work defines again.
+        """Return whether the commit defines again more than a tenth of what the work defines.
 
         Where git cannot say, the answer is True.
         """
