@@ -92,7 +92,7 @@ class AntigravityReader(ToolReader):
         session = text_in(self.shown, "session")
         model = text_in(measured, "model")
         self.note_session(text_in(self.shown, "folder"), session, model=model)
-        # a step that runs may come again when it has ended, and is no copy of it
+        # a step that runs may come again when it has ended: these are two events
         step = index if line.get("status") in _ENDS else f"{index} runs"
         if not self.begin_event(
             time_in(line, "created_at"), session or json.dumps(line), step

@@ -4,11 +4,8 @@ A program of the tool ``exec`` runs commands. It prints the output of one as it 
 result as JSON.
 """
 
-import json
 import re
-from collections.abc import Iterator
-from itertools import islice
-from typing import Any, NamedTuple
+from typing import Any
 
 from scoring.evidence.commands.objective_flags import command_flags
 from scoring.evidence.transcripts.open_calls import OpenCall
@@ -22,6 +19,7 @@ from .codex_lines import (
     output_of,
     was_refused,
 )
+from .codex_programs import program_output
 from .event_reader import EventReader
 from .fields import failure_in, json_in, member, path_of_uri, text_in
 from .tool_calls import script_of
@@ -64,16 +62,6 @@ _CONTINUES = re.compile(
 )
 _ESCAPED = re.compile(r"\\(.)", re.DOTALL)
 _ESCAPES = {"n": "\n", "t": "\t"}
-
-_JSON_BEGINS = re.compile(r'\{\s*"|\[\s*\{')
-_MOST_VALUES = 100
-"""At how many places of an output JSON is looked for."""
-
-_STATE_OF_RESULT = ("exit_code", "session_id", "wall_time_seconds")
-"""The fields next to the output by which the result of a command is known."""
-
-# a cut output has line breaks in its strings
-_json_decoder = json.JSONDecoder(strict=False)
 
 
 class CodexCalls(EventReader):
@@ -241,7 +229,7 @@ class CodexCalls(EventReader):
             starting_call: the call that started the program.
             failed: whether the program failed; None where it still runs.
         """
-        output = _program_output(result.printed)
+        output = program_output(result.printed)
         running = _what_runs(result.header) if failed is None else ""
         if output.process and not output.exit_codes and not failed:
             running = running or f"process {output.process}"
@@ -317,20 +305,6 @@ def _what_runs(header: str) -> str:
     return f"{'process' if running[1] == 'Process' else 'program'} {running[2]}"
 
 
-class _ProgramOutput(NamedTuple):
-    """What a program printed.
-
-    Attributes:
-        printed: what it printed, where the output of a command replaces its result in JSON.
-        exit_codes: the exit codes of the commands of which it printed the result in JSON.
-        process: the id of a process that still runs; "" without one.
-    """
-
-    printed: str
-    exit_codes: list[int]
-    process: str
-
-
 def _runs_commands(program: str) -> bool:
     """Return whether a program names a tool that runs commands."""
     return "exec_command" in program or "shell_command" in program
@@ -363,50 +337,3 @@ def _prints_results(program: str) -> bool:
 def _unescaped(text: str) -> str:
     """Return a text of a program without the escapes of its quotes."""
     return _ESCAPED.sub(lambda escape: _ESCAPES.get(escape[1], escape[1]), text)
-
-
-def _program_output(text: str) -> _ProgramOutput:
-    """Return what a program printed, with the outputs in place of results that are JSON."""
-    printed = []
-    exit_codes = []
-    process = ""
-    end = 0
-
-    for begin in islice(_JSON_BEGINS.finditer(text), _MOST_VALUES):
-        if begin.start() < end:
-            continue
-        try:
-            value, value_end = _json_decoder.raw_decode(text, begin.start())
-        except (ValueError, RecursionError):
-            continue
-
-        results = list(_results_in(value))
-        if not results:
-            continue
-        printed.append(text[end : begin.start()])
-        end = value_end
-        for result in results:
-            printed.append(f"{result['output']}\n")
-            exit_code = result.get("exit_code")
-            if type(exit_code) is int:
-                exit_codes.append(exit_code)
-            elif result.get("session_id") is not None:
-                process = str(result["session_id"])
-
-    printed.append(text[end:])
-    return _ProgramOutput("".join(printed), exit_codes, process)
-
-
-def _results_in(value: Any) -> Iterator[dict[str, Any]]:
-    """Yield the results of commands that are in a JSON value, at any depth, in their order."""
-    if isinstance(value, dict):
-        if isinstance(value.get("output"), str) and any(
-            map(value.__contains__, _STATE_OF_RESULT)
-        ):
-            yield value
-        else:
-            for part in value.values():
-                yield from _results_in(part)
-    elif isinstance(value, list):
-        for part in value:
-            yield from _results_in(part)
