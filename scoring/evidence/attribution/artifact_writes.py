@@ -69,8 +69,11 @@ class Writes:
         self._folders = {folder for folder in folders if not folder.startswith(inside)}
         self._folders.update(tops)
 
-    def surely(self, verifier: Verification) -> bool:
-        """Return whether an edit names the artifact of a verifier, or another path of that file."""
+    def include(self, verifier: Verification) -> bool:
+        """Return whether any session certainly wrote the artifact of a verifier.
+
+        An edit names it, or another path of the same file.
+        """
         if verifier.real_path in self._linked:
             return True
 
@@ -81,14 +84,16 @@ class Writes:
                     return True
         return False
 
-    def maybe(self, session_files: Iterable[File], verifier: Verification) -> bool:
+    def may_include(
+        self, session_files: Iterable[File], verifier: Verification
+    ) -> bool:
         """Return whether any session may have written the artifact of a verifier.
 
         Args:
-            session_files: the transcripts of the iteration's sessions. Only in these a command
-                counts that may write anything below the top of a work tree, a folder of a session
-                outside of these, or a folder that holds one of them. A path that may name
-                the artifact, or a folder in its path, counts in every transcript.
+            session_files: the transcripts of the iteration's sessions. Only in these does a command
+                count that may write anything below a whole work tree, a folder of a session outside
+                of work trees, or a folder that holds one of these. A path that may name the
+                artifact, or a folder in its path, counts in every transcript.
             verifier: the verifier.
         """
         if verifier.real_path in self._maybe_linked:

@@ -105,8 +105,8 @@ class Question:
     def reaches(self, tree: Tree) -> bool:
         """Return whether the lines of a tree are known up to the commit.
 
-        They are where a checkpoint of the commit has some of the tree, or where a line of the tree
-        is later than the author time.
+        They are where a checkpoint of the commit holds a file of the tree, or where a line of the
+        tree is later than the author time.
         """
         if not tree.checkpoints.isdisjoint(self.checkpoints):
             return True

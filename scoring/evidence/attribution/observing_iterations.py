@@ -152,8 +152,8 @@ class IterationsSeen:
         session_files: list[File] = []
         for key in (*share.sessions, *share.other_sessions):
             session_files += self._sessions[key].files
-        written = filter(writes.surely, verifiers)
-        unsure = filter(partial(writes.maybe, session_files), verifiers)
+        written = filter(writes.include, verifiers)
+        unsure = filter(partial(writes.may_include, session_files), verifiers)
 
         shared_with = None
         if share.shared is not None:

@@ -222,9 +222,9 @@ class Sightings:
         Args:
             runs: the runs up to the end, by when they began.
             end: when the iteration ended, in ns since 1970.
-            folder: the absolute folder of the commit; "": not known, and all runs count. With it
-                the runs count that were in the added work tree that holds it; without any, the
-                runs outside of added work trees; without these, all runs, but no pass does.
+            folder: the absolute folder of the commit; "": not known, and all runs count. Otherwise
+                only runs in the added work tree that holds it count, or if none holds it, runs
+                outside of added work trees. Without such a run the others count, but no pass.
         """
         own = ""  # outside of added work trees
         for run in runs:

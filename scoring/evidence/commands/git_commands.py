@@ -208,7 +208,7 @@ def undoes_last_commit(commands: Commands) -> bool:
 def _undoes_after(undoes: bool, command: GitCommand) -> bool:
     """Return whether the last commit counts as taken back, with its changes kept, after a command.
 
-    It does not after a commit. Any reset without ``--hard`` decides again. Other commands, with
+    It does not after a commit. Any reset without ``--hard`` decides again. Other commands, and
     ``reset --hard``, change nothing.
 
     Args:
@@ -274,9 +274,9 @@ def commits_printed(requests: Sequence[CommitRequest], output: str) -> list[Comm
     """Return the commits that an output reports and that commands can have made, in order.
 
     All lines ``[BRANCH SHA] SUBJECT`` count where a command may make several commits. Where each
-    makes one at most, something else may have printed such a line. Then lines with a given subject
-    count, and of too many lines those with a summary below. Where the last command ends the line,
-    only as many lines as there are commands count, the last ones.
+    makes one at most, those with a given subject count if there are too many, or if the line shows
+    texts too; of too many that are left, those with a summary below. Where the last command ends
+    the line, only as many lines as there are commands count, the last ones.
 
     Args:
         requests: the commands of the line that make commits.

@@ -140,8 +140,8 @@ class AttributedHistory(CommitHistory):
     def _with_undone(self, landings: Sequence[Landing]) -> list[Landing]:
         """Return landings, in their order, with what undid the work of each.
 
-        The lines decide, whatever messages say. :attr:`Landing.undone` is None where git lacks what
-        tells.
+        The lines decide, whatever messages say. :attr:`Landing.undone` is None where git cannot say
+        it.
         """
         works = list(map(self._trunk_work, landings))
         undone = self.observed_work.undone(list(filter(None, works)))

@@ -97,7 +97,7 @@ class WorkOnTrunk:
         return {work: self._fates[work.commit] for work in works}
 
     def undone(self, works: Collection[TrunkWork]) -> dict[TrunkWork, Undone]:
-        """Return, by work, what undid it: within the horizon, or at any time if that says so.
+        """Return, by work, what undid it: within the horizon, or later in a commit that says so.
 
         The answers come from the store, or are kept there.
 

@@ -73,7 +73,7 @@ class Work(NamedTuple):
 def is_product(path: str) -> bool:
     """Return whether a file is part of the product: not a test, a document, or part of CI.
 
-    Lock files, changelogs and snapshots, which change with any commit, are not either.
+    Nor is it a lock file, a changelog or a snapshot, which change with any commit.
     """
     is_aside = _DOCUMENTS.search(path) or _CI.search(path)
     if is_aside or is_test(path) or is_document(path):
