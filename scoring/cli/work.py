@@ -194,15 +194,21 @@ def _sides(
         return sides_of_commit(sha, time, choice.select(rows))
 
     other = other_named(against, rows, today_here())
+    chosen = choice.select(rows)
     others_choice = choice
     name = ""
-    if other.kind == "author":
+    if other.kind == "author" and choice.names:
         others_choice = choice._replace(names=None)
-        name = ", ".join(sorted(choice.names or ()))
+        spelled = set[str]()
+        for row in chosen:
+            spelled.update(
+                name for name in row.unit.author if name.casefold() in choice.names
+            )
+        name = ", ".join(sorted(spelled or choice.names))
     elif other.kind == "month":
         others_choice = choice._replace(period=None)
         name = str(choice.period or "")
-    return sides_of(other, choice.select(rows), others_choice.select(rows), name)
+    return sides_of(other, chosen, others_choice.select(rows), name)
 
 
 def _commit_named(settings: Settings, name: str) -> tuple[str, int]:

@@ -1193,6 +1193,27 @@ def test_an_entry_without_a_transcript_is_a_unit(history: History, work: Work) -
 
 
 @cases(
+    "options, name",
+    {
+        "a name": (("--author", "b"), "B"),
+        "an address": (("--author", "B@Example.org"), "b@example.org"),
+        "one that no work has": (("--author", "Nobody", "--author", "b"), "B"),
+        "all others": ((), "other authors"),
+    },
+)
+def test_a_side_has_its_author_as_git_spells_that(
+    history: History, work: Work, options: tuple[str, ...], name: str
+) -> None:
+    committed(history)
+    writes(history.session("s2"), 5000, 4, "src/b.py")
+    history.home.mkdir(exist_ok=True)
+    (history.home / ".gitconfig").write_text(
+        "[user]\n\tname = B\n\temail = b@example.org\n"
+    )
+    assert work(*options, "--against", "a")["sides"][0]["name"] == name
+
+
+@cases(
     "options, count",
     {
         "all": ((), 2),
