@@ -160,6 +160,10 @@ def _print_unit(text: str, settings: Settings, no_entry: NotFoundError) -> None:
     sha = commit_named(text, repository)
     unit = unit_named(text, sha, work)
     if unit is None:
+        if sha is None and not work.units:
+            raise NotFoundError(
+                "no work of an agent is known here; da-score doctor shows what is looked at"
+            )
         if sha is None:
             raise no_entry
         known = of_no_unit(repository, sha)

@@ -1724,7 +1724,7 @@ def test_without_a_log_and_an_agent_work_says_so(
         "no work was looked at, because no work of an agent is known here   Source: "
     )
     assert because in da_score("check", "--max-reverted", "0").out
-    assert "no unit of work is called 'last'" in da_score("explain", "last").err
+    assert "no work of an agent is known here" in da_score("explain", "last").err
     assert da_score("explain", sha).out.startswith("No agent is known ")
     assert da_score("explain", sha, "--json").out == "null\n"
 
