@@ -121,8 +121,9 @@ class ReferenceScan(Scan):
                         f"transcript directory {directory}: {problem} (sub-folders are not read)"
                     )
             except (OSError, ValueError) as e:
-                problem = reason(e) if directory.is_dir() else "no such directory"
-                self._warn(f"transcript directory {directory}: {reason(e)}; skipped")
+                is_missing = isinstance(e, FileNotFoundError)
+                problem = "no such directory" if is_missing else reason(e)
+                self._warn(f"transcript directory {directory}: {problem}; skipped")
 
             names.sort(key=os.fsencode)
             transcripts += [

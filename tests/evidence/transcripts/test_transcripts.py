@@ -851,8 +851,8 @@ class TestUnreadable:
     @pytest.mark.parametrize(
         ("name", "reason"),
         [
-            ("missing", "no such file or directory"),
-            ("t/a.jsonl", "not a directory"),
+            ("missing", "no such directory; skipped"),
+            ("t/a.jsonl", "not a directory; skipped"),
             ("a\0b", ""),
         ],
     )
