@@ -337,7 +337,7 @@ class LogView(Frozen):
             if version in rubric_versions():
                 advice = f"give --rubric {version}, or {advice}"
             warn(
-                f"iteration {number}: its score is of rubric {version}, and all else is read under "
+                f"iteration {number}: the score is of rubric {version}, and all else is read under "
                 f"{asked}; {advice}"
             )
         provenance = None

@@ -8,7 +8,7 @@ from helpers.commands import DaScore
 
 KEPT = "3.1.0"
 ASKED = "2.1.0"
-NOTE = f"its score is of rubric {KEPT}, and all else is read under {ASKED}"
+NOTE = f"the score is of rubric {KEPT}, and all else is read under {ASKED}"
 
 
 @pytest.fixture
@@ -94,7 +94,7 @@ class TestWholeLog:
                 text.replace(f"rubric_version: {KEPT}", "rubric_version: 9"), "utf-8"
             )
         found = da_score("label", "agreement")
-        assert "its score is of rubric 9, and all else" in found.err
+        assert "the score is of rubric 9, and all else" in found.err
         assert f"under {ASKED}; score it again with 'da-score run'" in found.err
 
     def test_the_report_names_the_rubric_of_its_scores(self, da_score: DaScore) -> None:
