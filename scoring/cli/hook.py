@@ -89,6 +89,8 @@ def install(harness: str, scope: str, options: PlainData) -> None:
     else:
         path, *_ = hook_settings(harness, scope, settings.repo_dir)
 
+    # A hook that is there already is repaired in its file. Where git shares that file, its command
+    # names no path of this machine, and stays.
     for each in _settings_files_of(harness, scope, settings, options):
         names_no_path = (
             scope == "project" and each != path and is_tracked(each, settings.repo_dir)

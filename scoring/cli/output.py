@@ -120,6 +120,7 @@ def put_item(items: IO[bytes], value: Any) -> None:
     Raises:
         WriteError: the disk has no room for temporary files.
     """
+    # indented as it will be in the list
     item = _json([[value]]).removeprefix(b"[\n [\n").removesuffix(b"\n ]\n]")
     separator = b",\n" if items.tell() else b"\n"
     try:

@@ -173,9 +173,9 @@ def doubted(situation: Situation) -> Decision | None:
     if situation.record.user_confirmed is not False or round_limit(situation):
         return None
 
-    unanswered = replace(
-        situation, record=situation.record.model_copy(update={"user_confirmed": None})
-    )
+    # the rule of late rounds does not apply to a record with a refusal
+    record = situation.record.model_copy(update={"user_confirmed": None})
+    unanswered = replace(situation, record=record)
     proposed = ready(situation) or stalled(situation) or late_round(unanswered)
     if proposed is None or proposed.status != "ready_to_decide":
         return None
