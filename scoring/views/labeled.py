@@ -111,17 +111,15 @@ def candidates(
             out; None leaves out every iteration with a label.
     """
     values = [score.without(HUMAN_LABEL) for score, _ in scores]
+    after = list(_values_before(values[::-1]))[::-1]
+    pairs = zip(_values_before(values), after, strict=True)
     waiting = []
-    for position, (score, task_id) in enumerate(scores):
+    for (score, task_id), value, nearest in zip(scores, values, pairs, strict=True):
         people = {label.actor for label in labels.get(score.iteration, ())}
         if people and actor in (None, *people):
             continue
 
-        value = values[position]
-        before = [each for each in values[:position] if each is not None]
-        after = [each for each in values[position + 1 :] if each is not None]
-        nearest = [*before[-1:], *after[:1]]
-        neighbors = mean_or_none(nearest)
+        neighbors = mean_or_none([each for each in nearest if each is not None])
         distance = 0.0
         if value is not None and neighbors is not None:
             distance = abs(value - neighbors)
@@ -142,6 +140,15 @@ def candidates(
         return -distance, candidate["coverage"], candidate["iteration"]
 
     return sorted(waiting, key=order)
+
+
+def _values_before(values: Iterable[float | None]) -> Iterator[float | None]:
+    """Yield for each value the last one before it that is known, or None without one."""
+    last: float | None = None
+    for value in values:
+        yield last
+        if value is not None:
+            last = value
 
 
 def next_page(waiting: Sequence[PlainData], total: int) -> Page:

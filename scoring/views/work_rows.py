@@ -21,7 +21,7 @@ from scoring.log.selection import Selection
 from scoring.outcomes.ledger import Ledger, ledger, ledger_of_log
 from scoring.outcomes.outcome_rules import OutcomeRules
 from scoring.outcomes.prices import model_name, stored_prices
-from scoring.outcomes.spending import Spending
+from scoring.outcomes.spending import Spending, sum_of_known
 from scoring.outcomes.unit import SPLIT_NOT_KNOWN, State, Unit
 from scoring.sidecars.provenance import time_stamp
 from scoring.statistics import mean_or_none
@@ -313,10 +313,9 @@ def _shown_state(unit: Unit) -> str:
 
 def total_cost(rows: WorkRows) -> float | None:
     """Return the sum of the known costs of some work: 0 of no work, None where none is known."""
-    costs = [row.cost for row in rows if row.cost is not None]
-    if costs or not rows:
-        return sum(costs)
-    return None
+    if not rows:
+        return 0
+    return sum_of_known(row.cost for row in rows)
 
 
 def without_cost(rows: WorkRows) -> int:

@@ -16,12 +16,14 @@ from types import SimpleNamespace
 from typing import Any, NamedTuple, cast, get_args
 
 import pytest
+from helpers.facts import facts_of
 from helpers.growth import LARGE, over_linear
 from helpers.harness_lines import cases
 from helpers.meetings import record as meeting_record
 from helpers.repos import Repo
 from helpers.sessions import events_of_one_session, session_of
 
+from rubric import default_rubric
 from scoring.errors import DaScoreError
 from scoring.evidence.attribution.artifact_writes import may_be_written
 from scoring.evidence.attribution.collecting import sightings_of
@@ -83,6 +85,7 @@ from scoring.jobs.entries import task_of
 from scoring.jobs.existing_log import _COMMIT_LINE
 from scoring.jobs.hook_input import parse_hook_input
 from scoring.jobs.hook_install import install_hook
+from scoring.log.model import IterationRecord
 from scoring.log.parse import parse_archive, parse_iteration_record
 from scoring.log.settings import days_of
 from scoring.meters.dr.extraction import sentences_of, transcript_of
@@ -96,8 +99,11 @@ from scoring.outcomes.later_passes import note_later_passes
 from scoring.outcomes.outcome_rules import OutcomeRules
 from scoring.outcomes.unit import OpenUnit
 from scoring.sidecars.read_scores import parse_iteration_score
+from scoring.sidecars.scores import build_persisted_score
+from scoring.signals.table import signal_set
 from scoring.text import cell, fold, printable, quote, shown, trim
 from scoring.views.gates.build_reports import markdown_text, xml_text
+from scoring.views.labeled import candidates
 from scoring.views.report import is_report_or_missing
 from scoring.yamlnodes import resolve
 
@@ -698,6 +704,17 @@ def test_time_grows_with_the_files_that_a_session_edits_and_removes() -> None:
 
         observed = cast("Any", SimpleNamespace(tests=tests, seen=()))
         note_later_passes([OpenUnit("a", "commit", observed=[observed])], [file])
+
+    assert not over_linear(work, lambda size: "x" * size)
+
+
+def test_time_grows_with_the_iterations_that_wait_for_a_label() -> None:
+    signals = signal_set(facts_of(IterationRecord(2, 1)), frozenset(), False)
+    score = build_persisted_score(default_rubric().score(signals))
+
+    def work(text: str) -> None:
+        count = len(text) // 16
+        assert len(candidates([(score, "")] * count, {}, None)) == count
 
     assert not over_linear(work, lambda size: "x" * size)
 
