@@ -237,7 +237,7 @@ def _summary_file() -> Path:
 def _as_proposed(
     rows: list[WorkRow], trunk: str | None, repository: GitRepository
 ) -> list[WorkRow]:
-    """Return work, of which lost and unclear commits that HEAD has and the trunk lacks are open.
+    """Return work in which lost and unclear commits that HEAD has and the trunk lacks are open.
 
     They are proposed, however old: the author of a branch dates its commits. Open work that HEAD
     lacks is marked.

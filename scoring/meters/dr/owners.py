@@ -72,7 +72,7 @@ def _begins_with_actor(action: str, profile: Profile) -> bool:
 def _may_act(words: list[str], profile: Profile) -> bool:
     """Return whether some words, such as ``Dr. Anna Lee`` or ``Team B``, name who may act.
 
-    That is a person, a role or a team. Words after which a sentence ends name none.
+    That is a person, a role or a team. Words in which a sentence ends name none.
     """
     folded = [word.casefold().strip(".") for word in words]
 
