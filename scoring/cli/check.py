@@ -150,7 +150,7 @@ def command(
         )
         raise LogError(f"{problem}; --allow-empty holds before the first entry")
 
-    if not needs_entries:  # the work is judged without broken ones, and the status is 1
+    if not needs_entries:  # broken ones leave the work judged, and make the status 1
         view = replace(view, lenient=True)
 
     preloaded: list[PreloadedEvidence] = []

@@ -53,7 +53,7 @@ class Number(click.FloatRange):
             click.BadParameter: the value is not a number, or outside the range.
         """
         number: float = super().convert(value, param, ctx)
-        # every comparison with it is false, so a range lets it through
+        # every comparison with NaN is false, so a range lets it through
         if math.isnan(number):
             self.fail(f"{value!r} is not a valid number.", param, ctx)
         return number

@@ -216,7 +216,7 @@ def _part_added(
     is_list = isinstance(node, SequenceNode)
     head = "" if is_list else f"{name}:{_space_before(inline)}"
 
-    index: int = node.end_mark.index - 1  # before the bracket of an empty one
+    index: int = node.end_mark.index - 1  # before the closing bracket of an empty one
     if node.value:
         index = _end_of(source, _last_node(node))
     if node.flow_style:

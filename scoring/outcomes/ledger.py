@@ -227,7 +227,7 @@ def unit_named(text: str, sha: str | None, work: Ledger) -> Unit | None:
             ``text`` is not read as the id of a session.
         work: all work.
     """
-    if not text:  # every id begins so
+    if not text:  # every id begins with an empty text
         return None
 
     talk = None

@@ -70,7 +70,7 @@ def units_of_log(
     gathering = _begin(items, work, git)
     units = gathering.units
     times = _give_lines(gathering, work)
-    work.trees = ()  # all that follows asks for lines
+    work.trees = ()  # only their lines are asked for from here on
     _give_checkpoints(units, work)
     _settle_rests(units, work, git, times, horizon)
     settle_plans(units, work, times)
@@ -107,8 +107,7 @@ def _begin(
     in_question.update(item.landing.sha for item in items if item.landing.sha)
     rewritten = git.rewritten(in_question)
 
-    # First the successors of what was rewritten: commits are judged in the company of those that
-    # they are asked about with.
+    # Successors come first: how a commit is judged may depend on those asked about with it.
     by_successor = git.landings(rewritten.values())
     as_proposed = git.landings(git.proposed & in_question)
     commits = {digits: rewritten.get(sha, sha) for digits, sha in sha_by_digits.items()}

@@ -80,7 +80,7 @@ def measure(units: Iterable[OpenUnit], work: AllWork, times: Sequence[int]) -> N
     sessions, of_units = _parts_of(measured, work)
     every_part = range(len(sessions))
     written = written_lines(files, every_part)
-    without_commit: list[int] = []  # what became of them, lines say
+    without_commit: list[int] = []  # of units of which the written lines show the fate
     for unit, group in zip(measured, of_units, strict=True):
         if unit.is_known_by_lines:
             without_commit += group

@@ -166,7 +166,9 @@ def validity(
 
     positives = None
     if is_binary:
-        positives = sum(truth < 1 for truth in truths)  # without a full reward, too
+        positives = sum(
+            truth < 1 for truth in truths
+        )  # also runs without the full reward
     verdict = verdict_of(
         score, positives, [baseline.auc for baseline in baselines.values()]
     )

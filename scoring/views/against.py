@@ -174,7 +174,7 @@ def figure_of(
     """
     figure = Figure(measure, first, second, verdict=_too_few(measure, first, second))
     is_empty = not first.units or not second.units
-    # a few draws would look certain
+    # draws of a few sessions would look certain
     if is_empty or (figure.verdict and measure.kind != "share"):
         return figure
 

@@ -99,7 +99,7 @@ def _fitted(table: Table, width: int) -> Drawn:
     widths = _column_widths(with_notes)
     if _total_width(widths) <= width:
         if lines:
-            # the last are the notes
+            # the last column has the notes
             right = [*(column.right for column in columns), False]
             yield _grid(with_notes, widths, right)
         return

@@ -131,7 +131,7 @@ def look_at(rows: WorkRows) -> list[PlainData]:
     worst: dict[str, PlainData] = {}
     for row, reason in reasons:
         unit = row.unit
-        # a run may be of several
+        # several units may share a run
         key = reason.where if reason.kind == "tests_failed" else unit.unit
         value = {
             "unit": unit.unit,

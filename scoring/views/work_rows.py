@@ -139,7 +139,7 @@ def day_of(
         return None
     try:
         return datetime.datetime.fromtimestamp(moment // NS, zone).date()
-    # the last day of all, in a zone to the east
+    # past the last day that a date can be, in a zone to the east
     except (ValueError, OverflowError, OSError):
         return None
 

@@ -80,7 +80,7 @@ def _without_fence(text: str) -> str:
     """
     if text.lstrip().startswith(("{", "[")):
         return text
-    # without a look, from each fence that opens, for an end that never comes
+    # no fence that opens is searched for an end that never comes
     end = max((match.end() for match in _FENCE_ENDS.finditer(text)), default=0)
     fenced = list(_FENCED.finditer(text, 0, end))
     if len(fenced) != 1:

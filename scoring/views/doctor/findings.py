@@ -325,7 +325,7 @@ def _signals(examination: Examination) -> Findings:
     specs = examination.rubric.signals
     total_weight = sum(spec.weight for spec in specs)
 
-    # without entries none
+    # empty without entries
     for spec, signal in zip(specs, examination.signals, strict=False):
         missing = signal.iterations - signal.present
         if not missing:
