@@ -194,7 +194,7 @@ class Score(Breakdown):
 
 
 def coverage_of(rows: Iterable[SignalContribution]) -> Coverage:
-    """Measure the coverage of a breakdown."""
+    """Return how many of the applicable rows vote, and with what share of the weight of these."""
     applicable = [row for row in rows if row.applicable]
     voting = [row.nominal_weight for row in applicable if row.present]
 

@@ -131,7 +131,10 @@ def _correlation(covariance: float, variances: float) -> float | None:
 
 
 def _centered_ranks(values: Values, weights: Weights) -> list[Any]:
-    """Return how far the rank of each value is above the mean of all ranks."""
+    """Return how far the rank of each value is above the mean of all ranks.
+
+    Equal values share the mean of their ranks.
+    """
     counts = Counter[float]()
     for value, weight in zip(values, weights, strict=True):
         counts[value] += weight

@@ -243,7 +243,10 @@ class Store:
         self._was_opened = False
 
     def _write(self) -> None:
-        """Write the rows that wait, and once a day remove old ones."""
+        """Write the rows that wait, and once a day remove old ones.
+
+        Where the store cannot be used, the rows are lost.
+        """
         rows = self._waiting
         self._waiting = []
         self._waiting_bytes = 0

@@ -330,7 +330,7 @@ class Records(tuple[IterationRecord, ...]):
             the log has no more records before it.
         """
         for index in self.indices_of(iterations):
-            if index <= count:
+            if index <= count:  # no other record comes before these
                 continue
 
             predecessors = reversed(self.commits[index - count : index])

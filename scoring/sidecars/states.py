@@ -224,7 +224,10 @@ def _lost(
 def _lost_without_provenance(
     kept: PersistedScore, computed: PersistedScore, facts: IterationFacts
 ) -> Iterator[str]:
-    """Yield the signals of a sidecar that only a transcript can have given, if none is here now."""
+    """Yield the signals of a sidecar that only transcripts can have given.
+
+    Nothing where tokens have no vote in the sidecar, or transcripts still show how calls ended.
+    """
     old = rows_by_signal(kept)
     new = rows_by_signal(computed)
 

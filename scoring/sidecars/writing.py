@@ -174,7 +174,7 @@ def compare_with_sidecar(
     files = sidecar_of(scored.persisted, new)
     stamp = stamp_of_score(scored.inputs, scored.facts, files.data)
 
-    old = new
+    old = new  # where the file on disk says the same
     if new and not holds(evidence_path(iter_log_dir, iteration), files.evidence):
         old = read_provenance(iter_log_dir, iteration)
 

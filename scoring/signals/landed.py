@@ -225,6 +225,7 @@ def _unknown_value(landing: Landing, unknown: Unknown) -> SignalValue:
         words += "; history is shallow"
 
     particulars = _particulars(landing)
+    # what is particular to one iteration
     hidden = dict.fromkeys(("field", "sha", "holder", "whole"), "…") | {
         "share": "K of N"
     }

@@ -73,19 +73,13 @@ class Scope(Signal):
 
     def advice(self, present: bool, facts: IterationFacts) -> str:
         """Return what would raise the score: a declared scope, or a commit that git can measure."""
-        missing = DECLARE
-        if facts.scope or facts.changed.unknown is Unknown.NO_COMMIT:
-            missing = missing_commit(facts)
-        if facts.scope and facts.changed.sha and not facts.changed.unknown:
-            missing = "declare fewer patterns, or folders"
-
-        if present and not self.seen(facts).present:
-            return f"{missing}, so that git measures the scope"
-        if present:
+        if present and self.seen(facts).present:
             return self.better
+        if present:
+            return f"{_missing_in(facts)}, so that git measures the scope"
         if facts.scope is None and facts.observed is None:
             return self.supply
-        return missing
+        return _missing_in(facts)
 
     def sources(self, facts: IterationFacts, entry: EntryPlaces) -> Iterator[str]:
         """Yield the commit and the plan that declares the scope, or the scope note.
@@ -98,6 +92,15 @@ class Scope(Signal):
             yield f"write_scope in {facts.scope.plan}"
         else:
             yield from named_fields(entry, "impl.scope_note", "scope_note")
+
+
+def _missing_in(facts: IterationFacts) -> str:
+    """Return in words what git needs to measure the scope, where it cannot."""
+    if facts.scope and facts.changed.sha and not facts.changed.unknown:
+        return "declare fewer patterns, or folders"
+    if facts.scope or facts.changed.unknown is Unknown.NO_COMMIT:
+        return missing_commit(facts)
+    return DECLARE
 
 
 def scope_value(changed: Changed, entries: Sequence[str], task_id: str) -> SignalValue:

@@ -104,7 +104,7 @@ class Tests(Signal):
         return self.flag_advice(facts, "set impl.focused_tests_pass in the entry")
 
     def sources(self, facts: IterationFacts, entry: EntryPlaces) -> Iterator[str]:
-        """Yield the last test run that was seen, or else the flags that the entry has."""
+        """Yield where the last test run was seen, or else where flags are in the entry."""
         if facts.observed and facts.observed.tests.runs:
             yield from seen_source(facts, "tests")
             return

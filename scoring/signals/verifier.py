@@ -92,7 +92,7 @@ class Verifier(Signal):
         return self.flag_advice(facts, "list verifiers with a status in the entry")
 
     def sources(self, facts: IterationFacts, entry: EntryPlaces) -> Iterator[str]:
-        """Yield the status of each verifier and its artifact, or without any the total flag."""
+        """Yield where the status of each verifier is, and its artifact; or else the total flag."""
         for index, verifier in enumerate(facts.record.verifiers):
             yield from named_fields(entry, f"verifiers.{index}.status")
             artifact = verifier.result_artifact

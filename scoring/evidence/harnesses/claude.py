@@ -191,9 +191,9 @@ class ClaudeReader(ToolReader):
                 self.note_agent_text(text_in(item.text))
 
     def _take_user_text(self, line: ClaudeLine, text: str) -> None:
-        """Take a text that is written as the user's.
+        """Take a text that is written as the user's: an interruption, a prompt, a notification.
 
-        The harness and a parent agent write such texts too.
+        The harness and a parent agent write such texts too. Theirs are not prompts.
         """
         self.note_user_text()
         self._note_shells(shells_ended(text))

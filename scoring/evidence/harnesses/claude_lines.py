@@ -301,7 +301,7 @@ def shown_shell(asked: object, text: str) -> ShownShell:
 
     Args:
         asked: the arguments of the call. With a ``filter`` only some lines of the output are shown,
-            which could hide a failure, so that none counts.
+            which could hide a failure: then no output counts.
         text: the result.
     """
     shell = text_in(asked, "bash_id") or text_in(asked, "task_id")

@@ -89,6 +89,7 @@ def settle(events: TranscriptEvents) -> TranscriptEvents:
     totals = _FROM_ZERO
     earlier = {_tokens(totals): totals}
     for index, count in enumerate(events.of(TokenCount)):
+        # what came before is in another file
         if count.continues and count.totals and count.last:
             totals = _each(_less, count.totals, count.last)
 

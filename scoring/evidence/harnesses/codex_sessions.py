@@ -184,7 +184,7 @@ def without_replay(
         own.put(
             counted, [event for event in events.of(counted) if end.is_before(event)]
         )
-    own.put(TokenCount, ())
+    own.put(TokenCount, ())  # the turns have them
     own.put(CountedTurn, turns)
     return own
 

@@ -276,9 +276,10 @@ class CopilotReader(ToolReader):
             if without_responses == {model}:  # it is that of responses with other names
                 others = self._part_outputs.keys() - metrics.keys()
                 output = sum(self._part_outputs[other] for other in others)
-            since = list(map(sub, stated, self._last_end.get(model, Tokens(0, 0))))
-            is_sum = min(since) >= 0 and since[0] >= output
-            tokens[model] = Tokens(*since) if is_sum else stated
+            last_end = self._last_end.get(model, Tokens(0, 0))
+            since_then = list(map(sub, stated, last_end))  # the output comes first
+            states_all_parts = min(since_then) >= 0 and since_then[0] >= output
+            tokens[model] = Tokens(*since_then) if states_all_parts else stated
             self._last_end[model] = stated
         return tokens
 

@@ -324,9 +324,10 @@ class Copies:
         previous = self._previous
         self._previous = b""
         start = len(previous)
-        begins_alike = bool(previous) and text.startswith(previous)
-        if begins_alike and b"\n" in (previous[-1:], text[start : start + 1]):
-            if previous[-1:] != b"\n":
+        has_last_break = previous.endswith(b"\n")
+        ends_alike = has_last_break or text.startswith(b"\n", start)
+        if previous and text.startswith(previous) and ends_alike:
+            if not has_last_break:
                 start += 1
             self._lines.too_long = too_long
             _read_lines(_pieces(text, start), start, self._lines)
@@ -346,7 +347,7 @@ def _pieces(text: bytes, start: int = 0) -> Iterator[bytes]:
 
 
 def _head(data: Iterable[bytes]) -> bytes:
-    """Take pieces until they hold the end of a line that is not blank, or too much. Join them."""
+    """Join the first pieces of data, until they hold a line that is not blank, or are too long."""
     head = bytearray()
     has_text = False
     for piece in data:

@@ -244,7 +244,7 @@ class Scan(ABC):
                     self._skipped[why] += count
                 if name in read_harnesses:
                     readable[name] = part
-            if readable or not events:
+            if readable or not events:  # a file without lines has no harness
                 yield source.transcript, readable
             else:
                 path = source.transcript.path
@@ -287,8 +287,8 @@ class Scan(ABC):
     def _put_into(self, store: Store, source: _Source, read: FileRead) -> None:
         """Put into the store what was read of a transcript; with warnings, only that it had some.
 
-        A transcript with warnings is so read again, and warned of, in the next command. Of one that
-        exceeds a bound the store gets which bound.
+        So a transcript with warnings is read again, and warned of, in the next command. Of one that
+        exceeds a bound, the store gets which bound that is.
         """
         if not store.keeps or source.stamp is None:
             return

@@ -232,7 +232,7 @@ def shell_answer(text: str, script: str) -> tuple[str, bool | None]:
     code, *more_lines = rest.split("\n")
     if not mark or not all(
         line.startswith(_AFTER_EXIT_CODE) for line in more_lines if line
-    ):
+    ):  # no exit code is stated, or a command printed what looks like one
         body = text
         code = "" if _SIGNAL in text else "0"
 

@@ -130,13 +130,16 @@ class ObservedRuns:
         if index is None or opened.run is None:
             return
         verdict = verdict_of(opened.run, text, failed)
-        may_fail_yet = failed is None and verdict is not None and verdict.passed
-        if verdict and verdict.passed is not None and not may_fail_yet:
-            noted = self.noted[index][0].passed
-            has_counts = verdict.passed_tests is not None
-            if noted is None or (noted and (has_counts or not verdict.passed)):
-                run = self._run_of(opened, opened.run, shown_at, verdict)
-                self.noted[index] = (run, opened)
+        if verdict is None or verdict.passed is None:
+            return
+        if verdict.passed and failed is None:
+            return  # it may still fail
+
+        noted = self.noted[index][0].passed
+        adds_nothing = verdict.passed and verdict.passed_tests is None
+        if noted is None or (noted and not adds_nothing):
+            run = self._run_of(opened, opened.run, shown_at, verdict)
+            self.noted[index] = (run, opened)
 
     def _run_of(
         self,

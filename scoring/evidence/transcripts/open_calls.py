@@ -190,7 +190,8 @@ class OpenCall:
     ) -> None:
         """Put what the call did into events.
 
-        What is about files is put in the line of the end of the call, all else in that of the call.
+        Files that were written or removed are put in the line of the end of the call, all else in
+        that of the call.
 
         Args:
             events: the events so far, by kind. They are added to.
