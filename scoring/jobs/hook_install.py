@@ -37,6 +37,9 @@ _ONLY_VERSION = {"version": 1}
 
 _HELP_TIMEOUT = 30  # seconds
 
+_CACHES = {".cache", "Caches"}
+"""The names of folders in which ``uvx`` and others keep programs for some days."""
+
 
 class HookChange(NamedTuple):
     """What was done to a settings file.
@@ -136,7 +139,7 @@ def _program_that_runs() -> str:
     """Return the da-score that runs now, or else the da-score on the path.
 
     Raises:
-        InputError: neither is a program that can be started.
+        InputError: neither is a program that can be started, or it is in a cache.
     """
     # The path may hold another da-score than the one that runs.
     candidate = Path(sys.executable).with_name(PROGRAM)
@@ -148,6 +151,10 @@ def _program_that_runs() -> str:
         raise InputError(
             f"cannot find the program {PROGRAM} next to {sys.executable} or on the path:"
             " install da-score"
+        )
+    if not _CACHES.isdisjoint(Path(program).parts):
+        raise InputError(
+            f"{program} is in a cache, and a hook has to last: install da-score first"
         )
     return program
 

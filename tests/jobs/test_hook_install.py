@@ -560,6 +560,26 @@ class TestCommand:
         assert not Path(".claude").exists()
 
     @pytest.mark.parametrize(
+        ("folder", "problem"),
+        [(".cache/uv/archive-v0", "is in a cache"), (".cached/bin", "")],
+    )
+    def test_does_not_install_what_does_not_last(
+        self,
+        da_score: DaScore,
+        tmp_path: Path,
+        monkeypatch: pytest.MonkeyPatch,
+        folder: str,
+        problem: str,
+    ) -> None:
+        program = tmp_path / folder / "da-score"
+        program.parent.mkdir(parents=True)
+        program.write_text("#!/bin/sh\n")
+        program.chmod(0o755)
+        monkeypatch.setattr("sys.argv", [str(program)])
+        assert problem in da_score("hook", "install").err
+        assert Path(".claude").exists() == (not problem)
+
+    @pytest.mark.parametrize(
         ("command", "said"),
         [
             pytest.param(
