@@ -213,7 +213,8 @@ class CodeFiles:
 
 
 _TEST = re.compile(
-    r"(?:^|/)(?:tests?|specs?|testing|__tests__|testdata|fixtures|e2e|benches)/"
+    r"(?:^|/)(?:specs?|testing|__tests__|testdata|fixtures|e2e|benches)/"
+    r"|(?:(?:^|[/._-])[Tt]ests?|[a-z0-9]Tests)/"
     r"|(?:^|/)(?:test_[^/]*|conftest\.py|tests?\.\w+)$"
     r"|[._-](?:tests?|specs?)\.\w+$"
     r"|[a-z0-9]Tests?\.\w+$"

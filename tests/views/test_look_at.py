@@ -293,6 +293,15 @@ def reasons_of_a_branch(
             ["taken_back"],
         ),
         "a test": ({"path": "tests/test_a.py"}, []),
+        "in a folder of tests of a kind": ({"path": "deploy/load-tests/a.py"}, []),
+        "in a folder of tests as C# and Swift call it": (
+            {"path": "src/AppTests/a.py"},
+            [],
+        ),
+        "in a folder that ends like tests": (
+            {"path": "src/contests/a.py"},
+            ["reverted"],
+        ),
         "in a folder of documents": ({"path": "docs/config.py"}, []),
         "a document": ({"path": "a.md", "subject": 'Revert "Add it"'}, []),
         "code that is called history": ({"path": "src/history.py"}, ["reverted"]),
