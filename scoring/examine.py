@@ -97,7 +97,10 @@ class ExaminedIteration(Frozen):
         return self._of_agent("model")
 
     def _of_agent(self, name: Literal["harness", "model"]) -> str | None:
-        """Return the harness or the model of the agent, or None where nothing shows it."""
+        """Return the harness or the model of the agent, or None where nothing shows it.
+
+        The first that is known counts: entry, transcripts, commit or its checkpoints.
+        """
         in_entry: str | None = getattr(self.record.agent, name)
         if in_entry:
             return in_entry

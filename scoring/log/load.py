@@ -61,6 +61,8 @@ def load_iteration_log(
 ) -> list[IterationRecord]:
     """Load every entry of a log, sorted by iteration.
 
+    Of entries with the same number one counts, as :func:`load_log_for` says.
+
     Args:
         directory: the directory of the log.
         true_flags: the spellings, such as ``True``, that a test flag takes for true.

@@ -194,7 +194,7 @@ def count_rollout(
 ) -> None:
     """Count the turns of a rollout, its calls and their results.
 
-    A turn that only repeats the one before it counts as dropped.
+    A turn that only repeats the one before it is counted as a repeat, and not as a turn.
 
     Args:
         tally: takes the counts.

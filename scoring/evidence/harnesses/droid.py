@@ -75,7 +75,10 @@ class DroidReader(ToolReader):
             self.skip_unknown(kind)
 
     def _take_user_message(self, line: PlainData) -> None:
-        """Take results of calls, and a prompt without what the harness adds to it."""
+        """Take results of calls, and a prompt without what the harness adds to it.
+
+        A text that only the user sees is not a prompt.
+        """
         content = member(line, "message.content")
         if isinstance(content, str):
             content = [{"text": content}]

@@ -233,6 +233,8 @@ class ObservedCommits:
     ) -> None:
         """Note the commits that a call printed, or that it may have made one and printed none.
 
+        A call that failed made only what it printed.
+
         Args:
             opened: the call.
             ended_at: where its result is.
