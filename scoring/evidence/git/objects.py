@@ -185,7 +185,7 @@ def tree_entries(chunks: Iterable[bytes], tree: str) -> Iterator[TreeEntry]:
         tree: the tree's own id, which shows how long ids are.
 
     Raises:
-        GitError: this is not a tree, or it has a name that no file can have.
+        GitError: an entry is broken, or longer than any can be, as where this is not a tree.
     """
     digest_size = len(tree) // 2
     # the mode, a blank, the name, NUL, and the id as bytes

@@ -261,9 +261,9 @@ def proposed_commits(repository: GitRepository, without: str | None) -> Proposed
 
 
 def changes_nothing(repository: GitRepository, base: str) -> bool:
-    """Return whether HEAD has the same files as the one commit in which it left another commit.
+    """Return whether HEAD has the same files as its one merge base with a commit.
 
-    False where there are several such commits, or there is not any.
+    False where they have several merge bases, or do not have any.
 
     Raises:
         GitError: git cannot read HEAD or that commit.
