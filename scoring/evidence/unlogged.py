@@ -110,15 +110,21 @@ def _what_became(
     """Return the name of each commit that sessions show, or of what it became, by its digits.
 
     A commit that is not known is left out. Where only trusted evidence counts, no commit is taken
-    for another one.
+    for another one, and one is not known that no branch has and that its session made before
+    another one, which may have replaced it.
 
     Args:
         work: what shows the commits of agents.
         agents: the commits that agents made.
         twins: as of :func:`_twins_in_log`.
     """
+    history = work.history
     if work.trusted:
-        return work.shas_shown
+        held = history.walk.keys() | history.branches_off_trunk.keys()
+        shas = work.shas_shown
+        last = [max(session.made) for session in work.sessions if session.made]
+        known = held | {shas.get(commit.sha, "") for commit in last}
+        return {name: sha for name, sha in shas.items() if sha in known}
 
     became = {}
     for digits in commits_shown(work.sessions):

@@ -409,6 +409,24 @@ ON_OTHER_CODE = {
         says("git symbolic-ref HEAD refs/heads/own && git reset --hard"),
     ],
     "moved away": [says("mv src /tmp/x"), TESTS, says("mv /tmp/x src")],
+    "moved away, and back into its folder": [
+        says("mv src/a.py .."),
+        TESTS,
+        says("mv ../a.py src/"),
+    ],
+    "moved away, in one line": [
+        says("mv src/a.py ../x; pytest -q; mv ../x src/a.py", "3 passed in 0.1s")
+    ],
+    "taken out by a patch": [
+        says("git diff HEAD > ../p; git apply -R ../p"),
+        TESTS,
+        says("git apply ../p"),
+    ],
+    "kept as a commit": [
+        says("git commit -qam x; git reset --hard HEAD~1"),
+        TESTS,
+        says("git cherry-pick -n ORIG_HEAD"),
+    ],
 }
 
 
@@ -914,6 +932,28 @@ def test_a_failure_counts_unless_nothing_is_proposed_in_the_end(
         change.revert("HEAD")
     keep_session(change, "1 failed in 0.1s", result=result)
     assert check("--no-failing-tests").status == status
+
+
+@pytest.mark.parametrize(
+    ("tests", "status"), [("1 failed in 0.1s", 3), ("3 passed in 0.1s", 0)]
+)
+def test_a_commit_that_its_session_amends_has_the_tests_before(
+    change: Repo, check: Check, tests: str, status: int
+) -> None:
+    """Git has the former commit, as long as it keeps objects that no branch has."""
+    former = change.commit(FILES, SUBJECT)
+    change.git("commit", "-q", "--amend", "-m", f"{SUBJECT}, again", time=change.clock)
+    made = says(f"git commit -m '{SUBJECT}'", f"[own {former[:7]}] {SUBJECT}\n 1 file")
+    keep_session(
+        change,
+        tests,
+        before=[made],
+        command=f"git commit --amend -m '{SUBJECT}, again'",
+        result=f"[own {change.head()[:7]}] {SUBJECT}, again\n 1 file changed",
+    )
+    found = check("--no-failing-tests")
+    assert found.status == status
+    assert "1 unit of work looked at, 1 with a test run" in found.out
 
 
 def test_a_commit_line_in_colors_is_that_of_git(change: Repo, check: Check) -> None:

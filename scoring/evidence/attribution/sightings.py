@@ -1,5 +1,6 @@
 """What was seen in the lines of an iteration: ``docs/EVIDENCE.md``, "Observations"."""
 
+import posixpath
 from bisect import bisect_right
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
@@ -271,7 +272,7 @@ class Sightings:
                 changes.names.append("")
                 if (session, path) in removed:  # it was moved away, and back
                     changes.last = seen.time
-                removed.add((session, path))
+                removed |= {(session, path), (session, posixpath.dirname(path))}
         return by_session
 
     def corrections(self) -> tuple[CorrectionsSeen, list[Sighting]]:

@@ -10,7 +10,7 @@ from itertools import pairwise
 
 from scoring.evidence.scopes import is_code
 
-from .file_writes import rewritten_path
+from .file_writes import removed_paths, rewritten_path
 from .git_commands import GitCommand, git_commands, resets, restored
 from .programs import Words, is_option
 from .shell_command import Commands
@@ -39,10 +39,10 @@ _SWITCHED = re.compile(
 
 _KEEP_CODE = frozenset(
     "add am annotate archive blame branch bundle cat-file check-attr check-ignore check-mailmap"
-    " check-ref-format cherry cherry-pick clone commit commit-graph commit-tree config"
+    " check-ref-format cherry clone commit commit-graph commit-tree config"
     " count-objects credential describe diff diff-files diff-index diff-tree difftool fetch"
     " for-each-ref format-patch fsck gc grep hash-object help init interpret-trailers lfs log"
-    " ls-files ls-remote ls-tree maintenance merge merge-base merge-file merge-tree mergetool"
+    " ls-files ls-remote ls-tree maintenance merge-base merge-file merge-tree mergetool"
     " mktree mv name-rev notes pack-refs patch-id prune pull push range-diff reflog remote"
     " repack request-pull rerere rev-list rev-parse rm shortlog show show-branch show-ref status"
     " stripspace submodule tag update-index var verify-commit verify-pack verify-tag version"
@@ -51,6 +51,7 @@ _KEEP_CODE = frozenset(
 """Subcommands of git that put no code into the work tree that other commits have, or more code."""
 
 _ONLY_SHOWS = frozenset({"-n", "--dry-run", "--check", "--stat", "log", "view"})
+_NOT_COMMITTED = frozenset({"-n", "--no-commit", "--squash"})
 _UNSTASH = ("pop", "apply", "branch")
 _KEEP_STASH = ("list", "show", "drop", "clear", "create", "store")
 _NEW_BRANCH = frozenset({"-b", "-B", "-c", "-C", "--create", "--force-create"})
@@ -141,8 +142,9 @@ def _checks_out_other_code(call: GitCommand) -> bool:
         case "symbolic-ref":
             return len(operands) > 1  # with a branch that HEAD is to name
         case "apply":
-            is_reverse = not options.isdisjoint(("-R", "--reverse"))
-            return is_reverse and options.isdisjoint(_ONLY_SHOWS)
+            return options.isdisjoint(_ONLY_SHOWS)
+        case "cherry-pick" | "merge":
+            return not options.isdisjoint(_NOT_COMMITTED)
         case "worktree":
             return operands[:1] == ["add"] and len(operands) > 2
         case "stash":
@@ -237,15 +239,24 @@ def tests_other_code(
 
 
 def _is_undone_after(commands: Commands, index: int) -> bool:
-    """Return whether git takes back, after a test run, a file that was changed before that run."""
+    """Return whether a file that was changed before a test run is taken or moved back after it.
+
+    A file may be moved back into the folder from which it was moved.
+    """
     changed: set[str] = set()
     for command in commands[:index]:
         changed.update(command.writes)
         if command.words:
             changed.add(rewritten_path(command.words))
-    return any(
-        not changed.isdisjoint(reset.paths) for reset in resets(commands[index + 1 :])
-    )
+            for path in removed_paths(command.words):
+                changed.update((path, posixpath.dirname(path)))
+
+    later = commands[index + 1 :]
+    back = [path for reset in resets(later) for path in reset.paths]
+    for command in later:
+        if "mv" in command.words[:2]:
+            back += map(posixpath.normpath, removed_paths(command.words))
+    return not changed.isdisjoint(back)
 
 
 def _git_calls(commands: Commands) -> Iterator[GitCommand]:

@@ -244,7 +244,8 @@ def _run_of_other_code(
         folders: the folder of each test run, by its index in the line.
         stashed: whether an earlier line left the work in a stash.
     """
-    if not stashed and next(git_commands(commands), None) is None:
+    moves_files = any(command.words[:1] == ("mv",) for command in commands)
+    if not (stashed or moves_files) and next(git_commands(commands), None) is None:
         return ""
 
     for index in sorted(folders, reverse=True):
