@@ -439,7 +439,8 @@ class WorkOnTrunk:
     def _naming(self, work: str, also: str) -> list[str]:
         """Return the commits of the trunk that say they take back some work, or its merge.
 
-        They contain the work. A revert of its copy on a release line does not.
+        They contain the work. A revert of its copy on a release line does not. At most
+        :data:`_MOST_NAMING` count.
 
         Args:
             work: the commit of the work.
