@@ -27,7 +27,7 @@ from helpers.checkpoints import about
 from helpers.harness_lines import as_bytes, read, response, use
 from helpers.packs import write_bundle
 from helpers.repos import Repo
-from helpers.sessions import events_of_one_session, session_of
+from helpers.sessions import events_of_one_session, put, session_of
 
 from scoring import store
 from scoring.cli import main
@@ -57,6 +57,7 @@ from scoring.evidence.git.line_history import LineHistory
 from scoring.evidence.git.patches import FilePatch, Hunk, line_key
 from scoring.evidence.git.repository import GitRepository
 from scoring.evidence.harnesses import discovery, json_reader, lines, reading
+from scoring.evidence.harnesses.cowork import Cowork
 from scoring.evidence.harnesses.sqlite_store import opened_database
 from scoring.evidence.kept_answers import AnswerStore
 from scoring.evidence.labels import Judgment
@@ -631,6 +632,24 @@ def _(here: Here) -> str:
     (here.folder / "hostile.jsonl").write_bytes(as_bytes(lines))
     facts, _ = read(here.folder)
     assert facts[0].turns == 5_000
+    return "nothing"
+
+
+@reaches("scoring.evidence.harnesses.cowork.MOST_FOLDERS")
+def _(here: Here) -> str:
+    """Paths that grow when they are replaced, some by others that are replaced too."""
+    inside = "/sessions/p/mnt/{}".format
+    longest = [(inside(n + 1) * 60)[:1_000] + f"/{n}" for n in range(200)]
+    session = here.folder / "local-agent-mode-sessions/w/local_1"
+    lines = as_bytes([response(1, cwd=inside(0) * 50_000)])
+    path = session / ".claude/projects/x/s.jsonl"
+    for folders in ([f"/{'a' * 1_000_000}/0"], longest):
+        put(
+            session.with_name("local_1.json"),
+            {"processName": "p", "userSelectedFolders": folders},
+        )
+        put(path, lines)
+        assert sum(map(len, Cowork().lines_of(path))) < 20_000_000
     return "nothing"
 
 

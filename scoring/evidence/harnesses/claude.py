@@ -1,13 +1,11 @@
-"""Claude Code and Claude Cowork: where their transcripts are, and what a line of one says.
+"""Claude Code: where its transcripts are, and what a line of one says.
 
 ``docs/EVIDENCE.md``, "What each harness writes", has the form of a line.
 """
 
-import json
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from functools import partial
-from pathlib import Path, PureWindowsPath
 
 import msgspec
 from msgspec import UNSET
@@ -43,9 +41,8 @@ from .claude_lines import (
     shells_ended,
     shown_shell,
 )
-from .event_reader import lines_in
-from .fields import items_in, text_in, value_in
-from .harness import FileNames, Harness, Home, Hook
+from .fields import text_in
+from .harness import Harness, Home, Hook
 from .json_reader import NO_TIME
 from .tool_calls import ToolNames, ToolReader, names
 
@@ -76,7 +73,6 @@ _SHOW_SHELLS = ("BashOutput", "TaskOutput")
 """The tools that show what a command in the background has printed."""
 
 _SYNTHETIC_MODEL = "<synthetic>"
-_FOLDER_OF_COWORK = "local-agent-mode-sessions"
 _KEYS_OF_MESSAGE = ("role", "content", "usage", "model")
 _COMPACTION = "compact_boundary"
 
@@ -331,70 +327,3 @@ class ClaudeCode(Harness):
         return isinstance(message, dict) and not message.keys().isdisjoint(
             _KEYS_OF_MESSAGE
         )
-
-
-class Cowork(Harness):
-    """Describes Claude Cowork: sessions of Claude Code in a virtual machine.
-
-    The virtual machine has folders of this machine in it.
-    """
-
-    name = "cowork"
-    files = (
-        FileNames("*.jsonl", "store", f"{_FOLDER_OF_COWORK}/*/.claude/projects/*"),
-    )
-    reader = ClaudeReader
-    places = (
-        ("", "~/Library/Application Support/Claude", _FOLDER_OF_COWORK),
-        ("", "~/.config/Claude", _FOLDER_OF_COWORK),
-    )
-
-    def lines_of(self, path: Path) -> Iterator[bytes]:
-        """Yield the lines of a session, with paths as they are on this machine.
-
-        A session works in a folder of its own in the virtual machine. Where exactly one folder of
-        this machine is shared with the session, that folder takes its place as ``cwd``.
-
-        Raises:
-            OSError: the file cannot be read.
-        """
-        about = value_in(_session_file(path))
-        root = f"/sessions/{text_in(about, 'processName')}"
-        folders: dict[bytes, bytes] = {}
-        for folder in items_in(about, "userSelectedFolders"):
-            if not isinstance(folder, str) or not PureWindowsPath(folder).name:
-                continue
-            inside = f"{root}/mnt/{PureWindowsPath(folder).name}"
-            folders[_escaped(inside)] = _escaped(folder)
-        only_folder = next(iter(folders.values()), b"") if len(folders) == 1 else b""
-        own_folder = re.compile(
-            rb'("cwd"\s*:\s*")' + re.escape(_escaped(root)) + rb'(?:/[^"]*)?"'
-        )
-
-        for line in lines_in(path):
-            for path_inside, path_here in folders.items():
-                line = line.replace(path_inside, path_here)
-            if only_folder:
-                line = own_folder.sub(lambda cwd: cwd[1] + only_folder + b'"', line)
-            yield line
-
-    def sibling_files(self, path: Path) -> list[Path]:
-        """Return the file that names the folders of the session."""
-        return [_session_file(path)]
-
-
-def _session_file(path: Path) -> Path:
-    """Return the JSON file about a session, next to the folder that holds ``.claude``.
-
-    Return the path itself where no folder above it is named ``.claude``.
-    """
-    for parent in path.parents:
-        if parent.name == ".claude":
-            folder = parent.parent
-            return folder.with_name(f"{folder.name}.json")
-    return path
-
-
-def _escaped(path: str) -> bytes:
-    """Return a path as it is written in a JSON text, without the quotes."""
-    return json.dumps(path, ensure_ascii=False)[1:-1].encode("utf-8", "replace")

@@ -6,10 +6,11 @@ See docs/ARCHITECTURE.md, "A harness", for how to add one.
 from .amp import Amp
 from .antigravity import Antigravity
 from .atif import Atif
-from .claude import ClaudeCode, Cowork
+from .claude import ClaudeCode
 from .cline import Cline
 from .codex import Codex
 from .copilot import CopilotCli
+from .cowork import Cowork
 from .cursor import Cursor
 from .droid import Droid
 from .gemini import GeminiCli
