@@ -169,9 +169,10 @@ def _problem_of_the_system(error: OSError) -> str:
     """Return what is wrong with the disk or with permissions, or "" for anything else."""
     if error.errno == errno.ENOSPC:
         return "standard output: no space left on device"
-    # the way tempfile says it
     if isinstance(error, FileNotFoundError) and not error.filename:
-        return "cannot write to any folder for temporary files; make room, or set TMPDIR to one"
+        if "temporary" in str(error):  # the way tempfile says it
+            return "cannot write to any folder for temporary files; make room, or set TMPDIR to one"
+        return "the current directory was removed; change to one that exists"
     if isinstance(error, PermissionError) and error.filename:
         return f"{error.filename}: permission denied"
     return ""

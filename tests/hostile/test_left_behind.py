@@ -6,7 +6,7 @@ import time
 from pathlib import Path
 
 import pytest
-from helpers.commands import DaScore
+from helpers.commands import DaScore, one_line
 from helpers.litter import dead_process, litter
 
 from scoring.files import atomic_stream
@@ -137,6 +137,17 @@ def test_where_there_is_no_folder_for_them_commands_that_need_none_go_on(
     assert (
         "cannot write to any folder for temporary files; make room, or set TMPDIR"
         in found.err
+    )
+
+
+def test_a_current_directory_that_is_gone_is_not_taken_for_a_full_disk(
+    da_score: DaScore, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "gone").mkdir()
+    monkeypatch.chdir(tmp_path / "gone")
+    (tmp_path / "gone").rmdir()
+    assert one_line(da_score("work")) == (
+        "the current directory was removed; change to one that exists"
     )
 
 
