@@ -15,7 +15,13 @@ from scoring.log.places import EntryPlaces
 from scoring.text import counted
 
 from .signal import Signal, attribution, named_fields, unattributed, work_source
-from .values import SignalValue, absent_signal, claim_signal, present_signal
+from .values import (
+    SignalValue,
+    absent_for,
+    absent_signal,
+    claim_signal,
+    present_signal,
+)
 
 TOKEN_EFFICIENCY = SignalID("token_efficiency")
 
@@ -140,8 +146,10 @@ def _no_tokens(facts: TranscriptFacts, observed: Observed | None) -> SignalValue
     if observed is None:
         return absent_signal("no transcript covers the iteration window")
     if observed.shared_with is not None:
-        other = f"iteration {observed.shared_with}, which has them too"
-        return absent_signal(f"the tokens of its lines count for {other}")
+        words = (
+            "the tokens of its lines count for iteration {other}, which has them too"
+        )
+        return absent_for(words, other=observed.shared_with)
     return absent_signal("no turns in its part")
 
 

@@ -415,8 +415,10 @@ def test_evidence_that_is_shared_says_with_whom() -> None:
         "shared" not in judged(observed=shared)["token_efficiency"].detail
     )  # the tokens are those of its own lines
     none = replace(WORK, turns=0)
-    detail = judged(observed=shared, transcripts=none)["token_efficiency"].detail
-    assert detail == "the tokens of its lines count for iteration 4, which has them too"
+    absent = judged(observed=shared, transcripts=none)["token_efficiency"]
+    words = "the tokens of its lines count for iteration {}, which has them too"
+    assert absent.detail == words.format(4)
+    assert absent.reason == words.format("N")  # one reason of all such iterations
     assert judged(transcripts=none)["token_efficiency"].detail == "no turns in its part"
 
 
