@@ -189,7 +189,11 @@ def _line_of_log(report: LogReport, dry_run: bool) -> str:
 
 def _page(reports: list[LogReport], plan: BackfillPlan) -> Page:
     """Yield the totals of all logs, and then what people may have to look at, each as a list."""
-    title = f"Backfill — rubric {plan.rubric.version}"
+    versions = {report.rubric_version for report in reports} - {""}
+    title = "Backfill"
+    if versions:
+        word = "rubric" if len(versions) == 1 else "rubrics"
+        title += f" — {word} {', '.join(sorted(versions))}"
     if plan.dry_run:
         title += " (dry run)"
     yield ""

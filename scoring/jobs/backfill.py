@@ -117,6 +117,8 @@ class LogReport:
         warnings: what was skipped, or reads otherwise than it was meant.
         broken: the errors of the entries that stopped the log, or that a lenient rubric left out.
         seconds: how long it took.
+        rubric_version: the version of the rubric of its repository; "" where its settings cannot
+            be used.
     """
 
     iter_log_dir: Path
@@ -130,6 +132,7 @@ class LogReport:
     warnings: list[str] = field(default_factory=list)
     broken: list[str] = field(default_factory=list)
     seconds: float = 0.0
+    rubric_version: str = ""
 
     def as_dict(self) -> dict[str, Any]:
         """Return plain data, as ``backfill --json`` prints it."""
@@ -174,7 +177,7 @@ def backfill_log(plan: BackfillPlan, take: TakeResult = silent) -> LogReport:
     Returns:
         What was done; errors that a user can act on are in it.
     """
-    report = LogReport(plan.settings.iter_log_dir)
+    report = LogReport(plan.settings.iter_log_dir, rubric_version=plan.rubric.version)
     start = time.monotonic()
 
     try:

@@ -827,7 +827,19 @@ class TestText:
             "git_changed": [],
             "warnings": [],
             "broken": [],
+            "rubric_version": "2.1.0",
         }
+
+    @pytest.mark.parametrize(
+        ("rubric", "title"),
+        [("3.1.0", "rubrics 2.1.0, 3.1.0"), ("2.1.0", "rubric 2.1.0")],
+    )
+    def test_names_the_rubric_of_each_log(
+        self, three: list[Project], da_score: DaScore, rubric: str, title: str
+    ) -> None:
+        three[0].settings.write_text(f'rubric = "{rubric}"\n')
+        found = da_score("backfill", *[project.repo for project in three], "--dry-run")
+        assert f"\nBackfill — {title} (dry run)\n" in found.out
 
     def test_is_a_line_for_each_log_and_a_table(
         self, done: Project, da_score: DaScore
