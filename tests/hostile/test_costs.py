@@ -635,6 +635,21 @@ def _(here: Here) -> str:
     return "nothing"
 
 
+@reaches("scoring.evidence.transcripts.events.TEXT_LIMIT")
+def _(here: Here) -> str:
+    writes = " ".join(f">{number}" for number in range(4_000))
+    command = use("Bash", command=f"echo {writes}")
+    given = use("Bash", "toolu_2", command=f"echo {writes}", workdir="a" * 400_000)
+    lines = [
+        response(1, "m1", "r1", command, cwd=f"/{'a' * 400_000}"),
+        response(2, "m2", "r2", given),
+    ]
+    (here.folder / "hostile.jsonl").write_bytes(as_bytes(lines))
+    facts, _ = read(here.folder)
+    assert facts[0].turns == 2
+    return "nothing"
+
+
 @reaches("scoring.evidence.harnesses.cowork.MOST_FOLDERS")
 def _(here: Here) -> str:
     """Paths that grow when they are replaced, some by others that are replaced too."""

@@ -10,6 +10,7 @@ import msgspec
 from scoring.evidence.commands.testruns import TestTools
 from scoring.evidence.transcripts.edits import lines_patched, paths_patched
 from scoring.evidence.transcripts.events import (
+    TEXT_LIMIT,
     Response,
     StatedTotals,
     TokensStated,
@@ -85,10 +86,10 @@ class EventReader(JsonReader, Observations):
 
     @property
     def folder(self) -> str:
-        """The folder of what is read now, or "" where it is not known or its path is disguised."""
-        if self.where.cwd.startswith((HASHED_FOLDER, SPELLED_FOLDER)):
-            return ""
-        return self.where.cwd
+        """The folder of what is read now, or "" where it is not known, disguised, or too long."""
+        cwd = self.where.cwd
+        is_disguised = cwd.startswith((HASHED_FOLDER, SPELLED_FOLDER))
+        return "" if is_disguised or len(cwd) > TEXT_LIMIT else cwd
 
     def note_session(
         self,

@@ -20,6 +20,7 @@ from scoring.evidence.commands.testruns import TestTools
 
 from .edits import AddedLines, lines_patched, paths_patched, with_slashes
 from .events import (
+    TEXT_LIMIT,
     AgentStarted,
     Call,
     CallResult,
@@ -181,8 +182,11 @@ class Observations(ObservedTalk):
     def note_commands_of_call(
         self, opened: OpenCall, text: str, folder: str, patch: str = ""
     ) -> None:
-        """Note in a call what shell commands do, by the arguments of :meth:`note_command`."""
-        folder = with_slashes(folder)
+        """Note in a call what shell commands do, by the arguments of :meth:`note_command`.
+
+        Each path would get a folder of any length, so one that is too long counts as not known.
+        """
+        folder = with_slashes(folder) if len(folder) <= TEXT_LIMIT else ""
         commands = commands_of(text)
         opened.works = True
         self._note_work()
