@@ -27,7 +27,7 @@ from helpers.checkpoints import about
 from helpers.harness_lines import as_bytes, read, response, use
 from helpers.packs import write_bundle
 from helpers.repos import Repo
-from helpers.sessions import events_of_one_session, put, session_of
+from helpers.sessions import events_of, events_of_one_session, put, session_of
 
 from scoring import store
 from scoring.cli import main
@@ -647,6 +647,11 @@ def _(here: Here) -> str:
     (here.folder / "hostile.jsonl").write_bytes(as_bytes(lines))
     facts, _ = read(here.folder)
     assert facts[0].turns == 2
+
+    for length in (1_024, 1_000_000):
+        path = put(here.folder / "named.jsonl", response(1, sessionId="s" * length))
+        (span,) = events_of(path, "claude").spans
+        assert span.session == "s" * 1_024
     return "nothing"
 
 

@@ -249,15 +249,23 @@ class EventReader(JsonReader, Observations):
         """Return the events that were read. Calls that the user refused are not among them."""
         self.finish()
         events = TranscriptEvents(
-            spans=[
-                span._replace(model=span.model[:MODEL_LIMIT]) for span in self.spans
-            ],
+            spans=[*map(_without_long_names, self.spans)],
             covers=[list(numbers) for numbers in self.covers],
             skipped=dict(self.skipped),
             begins_session=self.opens,
             messages=self.messages,
         )
         return self.fill(events)
+
+
+def _without_long_names(span: LineSpan) -> LineSpan:
+    """Return a span with names that are cut, as each unit of a session repeats them."""
+    return span._replace(
+        model=span.model[:MODEL_LIMIT],
+        session=span.session[:TEXT_LIMIT],
+        parent=span.parent[:TEXT_LIMIT],
+        agent_id=span.agent_id[:TEXT_LIMIT],
+    )
 
 
 def _plain(value: object) -> str:

@@ -25,7 +25,7 @@ from scoring.evidence.commands.objective_flags import CallFlag
 from scoring.frozen import Frozen
 
 TEXT_LIMIT = 1024
-"""How many characters a path may have to be kept."""
+"""How many characters a path may have to be kept, and of the id of a session."""
 
 Hashes: TypeAlias = tuple[int, ...]
 """Hashes of significant lines, by :func:`~scoring.evidence.git.patches.line_hashes`, and of words.
