@@ -126,7 +126,7 @@ ERRORS = {
     **{
         f"no repository for {command}": Mistake(
             [command, *rest, "--iter-log-dir", LOG, "--repo-dir", "/"],
-            r"/: not a git work tree \(.*\); name the repository with --repo-dir",
+            r"/: not a git work tree \(.*\); run da-score in a repository, or name it with ",
         )
         for command, *rest in (["run"], ["signals"], ["integrity"], ["iteration", "3"])
     },

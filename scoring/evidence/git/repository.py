@@ -350,13 +350,13 @@ def _is_owned_by_another(answer: Answer) -> bool:
 
 def _not_a_work_tree(directory: Path, answer: Answer) -> NotARepositoryError:
     """Return the error about a directory where git opened no work tree: why, and what to do."""
-    why = as_text(answer.stderr).strip().partition("\n")[0]
+    why = as_text(answer.stderr).strip().partition("\n")[0].removeprefix("fatal: ")
     # Git opens a bare repository without an error, but under our settings refuses one that files
     # of a checkout make.
     if not answer.returncode or b"safe.bareRepository" in answer.stderr:
         why = "it is a bare repository"
 
-    advice = "name the repository with --repo-dir"
+    advice = "run da-score in a repository, or name it with --repo-dir"
     if _is_owned_by_another(answer):
         advice = "git config --global --add safe.directory DIR trusts it"
     return NotARepositoryError(f"{directory}: not a git work tree ({why}); {advice}")

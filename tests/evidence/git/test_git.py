@@ -261,7 +261,7 @@ class TestRefusing:
     @pytest.mark.parametrize(
         ("name", "why"),
         [
-            ("", "fatal: not a git repository"),
+            ("", "(not a git repository"),
             ("bare", "it is a bare repository"),
             (
                 "sample/bare",
@@ -292,7 +292,9 @@ class TestRefusing:
         text = str(caught.value)
         assert text.startswith(f"{tmp_path / name}: not a git work tree (")
         assert why in text
-        assert text.endswith("; name the repository with --repo-dir")
+        assert text.endswith(
+            "; run da-score in a repository, or name it with --repo-dir"
+        )
         assert "\n" not in text
 
 
