@@ -228,7 +228,7 @@ def _part_added(
     if is_list:
         head = "- "
         if holds_field and len(inner_parts) == 1:
-            inline = inline[1:-1]
+            inline = inline[1:-1]  # one field needs no braces after the dash
     elif holds_field:
         head = f"{name}:{next_line}{' ' * _indent_of_blocks(node)}"
         inline = inline[1:-1]

@@ -170,7 +170,8 @@ def figure_of(
         measure: the measure.
         first: the values of the first side.
         second: the values of the second side.
-        changed: whether the sides are periods in which different harnesses worked.
+        changed: whether the sides are periods in which different harnesses worked. Then no
+            difference is certain.
     """
     figure = Figure(measure, first, second, verdict=_too_few(measure, first, second))
     is_empty = not first.units or not second.units
