@@ -834,6 +834,20 @@ def _(here: Here) -> str:
     return of_schema(here, (f"CREATE TABLE a{n} (b);" for n in range(1_500)))
 
 
+@reaches("scoring.evidence.harnesses.sqlite_store._MOST_COLUMNS")
+def _(here: Here) -> str:
+    def table(count: int) -> str:
+        return f"CREATE TABLE a ({', '.join(f'b{n}' for n in range(count))});"
+
+    path = here.folder / "well.db"
+    with contextlib.closing(sqlite3.connect(path)) as database:
+        database.execute(table(200))
+    with opened_database(path) as (_, tables):
+        assert tables == {"a"}
+    path.unlink()
+    return of_schema(here, [table(201)])
+
+
 @reaches("scoring.evidence.harnesses.sqlite_store._FREE_BYTES")
 def _(here: Here) -> str:
     """Rows without a column have its default, and SQLite sorts no more of them than ids."""

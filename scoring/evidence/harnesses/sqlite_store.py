@@ -43,6 +43,9 @@ _MOST_OF_SCHEMA = 16 << 10
 _STEPS_OF_SCHEMA = 5_000
 """How many steps SQLite may take for all of these: some are enough for 500 tables and indexes."""
 
+_MOST_COLUMNS = 200
+"""How many columns a table may have, as a row looks each name up among all of them."""
+
 _FREE_BYTES = 64 << 20
 """How many bytes all rows may have that are asked for, whatever the size of the database."""
 
@@ -212,6 +215,7 @@ def _read_schema(database: sqlite3.Connection) -> None:
         sqlite3.Error: there are too many, they are too large, or they cannot be read.
     """
     database.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, _MOST_OF_SCHEMA)
+    database.setlimit(sqlite3.SQLITE_LIMIT_COLUMN, _MOST_COLUMNS)
     database.set_progress_handler(lambda: True, _STEPS_OF_SCHEMA)
     database.execute("SELECT 1 FROM sqlite_master LIMIT 0").close()
 
