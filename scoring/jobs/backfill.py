@@ -166,16 +166,13 @@ class _NothingToDo(Frozen):
 
 
 def backfill_log(plan: BackfillPlan, take: TakeResult = silent) -> LogReport:
-    """Bring one log up to date.
+    """Bring one log up to date, and return what was done, with errors that a user can act on.
 
     Unless forced, no iteration is scored where nothing was to be done and nothing changed since.
 
     Args:
         plan: the log, and what to do.
         take: takes every iteration that has a score. With it all iterations are scored each time.
-
-    Returns:
-        What was done; errors that a user can act on are in it.
     """
     report = LogReport(plan.settings.iter_log_dir, rubric_version=plan.rubric.version)
     start = time.monotonic()
