@@ -35,7 +35,10 @@ from .unit_states import (
 )
 
 _MOST_OF_A_BRANCH = 20
-"""A merge that brought more commits may be of a branch on which work had landed before."""
+"""A merge that brought more commits may be of a branch on which work had landed before.
+
+One that brought the work in less than a day is not, if one author wrote all that it brought.
+"""
 
 _A_REBASE = 60
 """Seconds in which a rebase commits two commits again."""
@@ -307,8 +310,8 @@ def _undone_in_branch(unit: Unit, git: AttributedHistory) -> bool:
     """Return whether the commit that undid work came to the trunk with it; False without one.
 
     One rebase brought both, or the merge that first brought the work to another line. A merge does
-    not count where it brought more than :data:`_MOST_OF_A_BRANCH` commits, or came longer than
-    :data:`_LONGEST_BRANCH` after the work was committed.
+    not count where it brought more than :data:`_MOST_OF_A_BRANCH` commits, other than those of one
+    author within a day, or came longer than :data:`_LONGEST_BRANCH` after the work was committed.
     """
     landing = unit.landing
     undone_by = landing.undone_by if landing else None
@@ -323,12 +326,16 @@ def _undone_in_branch(unit: Unit, git: AttributedHistory) -> bool:
     if not merges:
         return False
     merge = merges[-1]
+    if merge not in graph.brought_by(undone_by):
+        return False
+
+    seconds = (git.walk[merge].time or 0) - (work.time or 0)
     brought = graph.between(merge, graph.parents[merge][:1])
-    if sum(not graph.is_merge(sha) for sha in brought) > _MOST_OF_A_BRANCH:
-        return False
-    if (git.walk[merge].time or 0) - (work.time or 0) > _LONGEST_BRANCH:
-        return False
-    return merge in graph.brought_by(undone_by)
+    commits = [sha for sha in brought if not graph.is_merge(sha)]
+    if len(commits) > _MOST_OF_A_BRANCH:
+        authors = {git.walk[sha].author for sha in commits}
+        return len(authors) == 1 and seconds < DAY
+    return seconds <= _LONGEST_BRANCH
 
 
 def _are_of_one_rebase(commit: Commit, later: Commit) -> bool:

@@ -113,15 +113,16 @@ class _OtherWork(NamedTuple):
 def look_at(rows: WorkRows) -> list[PlainData]:
     """Return at most :data:`MOST_SHOWN` units that are worth a look, as data.
 
-    The worst reason comes first, and for one reason the dearest unit. A unit is listed once, with
-    its worst reason that has a place to look at; so is a failed run that several units share.
+    The worst reason comes first, and for one reason the dearest unit, then the newest. A unit is
+    listed once, with its worst reason that has a place to look at; so is a failed run that several
+    units share.
 
     Args:
         rows: the work, in the order in which it ended.
     """
     others = _other_work(rows)
     reasons = []
-    for row in sorted(rows, key=lambda row: (-(row.cost or 0), row.unit.unit)):
+    for row in sorted(rows, key=_dearest_then_newest):
         for reason in _reasons(row, others):
             if reason.where:
                 reasons.append((row, reason))
@@ -145,6 +146,11 @@ def look_at(rows: WorkRows) -> list[PlainData]:
         }
         worst.setdefault(key, value)
     return list(worst.values())[:MOST_SHOWN]
+
+
+def _dearest_then_newest(row: WorkRow) -> tuple[float, int, str]:
+    """Return what sorts units of one reason: those without a cost or an end come last."""
+    return -(row.cost or 0), -(row.unit.ended or 0), row.unit.unit
 
 
 def reasons_to_look(row: WorkRow, rows: WorkRows) -> list[Reason]:

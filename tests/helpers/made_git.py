@@ -17,6 +17,7 @@ class MadeCommit:
     authored: int
     committed: int
     files: Mapping[str, str]
+    author: str
 
 
 @dataclass
@@ -33,6 +34,7 @@ class MadeHistory:
         authored: int,
         files: Mapping[str, str],
         committed: int | None = None,
+        author: str = "A <a@example.org>",
     ) -> int:
         """Add a commit, and return its mark. ``files`` differ from the first parent's."""
         mark = len(self.commits) + 1
@@ -43,6 +45,7 @@ class MadeHistory:
             authored,
             authored if committed is None else committed,
             files,
+            author,
         )
         self.commits.append(made)
         return mark
@@ -69,7 +72,7 @@ class MadeHistory:
         stream: list[bytes] = []
         for made in self.commits:
             stream.append(f"commit refs/heads/being-made\nmark :{made.mark}\n".encode())
-            stream.append(f"author A <a@example.org> {made.authored} +0000\n".encode())
+            stream.append(f"author {made.author} {made.authored} +0000\n".encode())
             stream.append(
                 f"committer C <c@example.org> {made.committed} +0000\n"
                 f"{_data(made.message)}".encode()

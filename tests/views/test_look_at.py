@@ -198,6 +198,8 @@ def reasons_of_a_branch(
     text: str = TEXT,
     undone_on: str = "main",
     others: int = 0,
+    author: str = "A <a@example.org>",
+    undone: float = 1,
     merged: float = 3,
     later: float = 1,
     made: str = "Add it",
@@ -215,6 +217,8 @@ def reasons_of_a_branch(
         text: what the work writes to it.
         undone_on: the branch of the later commit: that of the work, or the trunk after the merge.
         others: how many other commits the branch has.
+        author: the author of these, who is that of the work unless given.
+        undone: how many days after the start the branch has the later commit.
         merged: how many days after the work the branch is merged.
         later: how many days after the merge the later commit is made on the trunk.
         made: the subject of the work.
@@ -233,9 +237,9 @@ def reasons_of_a_branch(
         writes(session, 100, 1, path, text)
         session.commits(200, 2, mark, made)
     for n in range(others):
-        history.commit(300 + n, f"Other {n}", branch="topic")
+        history.commit(300 + n, f"Other {n}", branch="topic", author=author)
     if undone_on == "topic":
-        history.commit(DAY, subject, branch="topic", files=undo)
+        history.commit(undone * DAY, subject, branch="topic", files=undo)
 
     git = history.git
     tips = (history.main, git.branches["topic"])
@@ -260,6 +264,20 @@ def reasons_of_a_branch(
         "after the merge": ({}, ["reverted"]),
         "on a branch of many commits": (
             {"undone_on": "topic", "others": 20},
+            ["reverted"],
+        ),
+        "on a branch of many commits of one author and day": (
+            {"undone_on": "topic", "others": 20, "undone": 0.1, "merged": 0.9},
+            [],
+        ),
+        "on a branch of many commits of several authors": (
+            {
+                "undone_on": "topic",
+                "others": 20,
+                "undone": 0.1,
+                "merged": 0.9,
+                "author": "B <b@example.org>",
+            },
             ["reverted"],
         ),
         "on a branch that lived long": (
@@ -319,6 +337,31 @@ def test_what_was_undone_is_looked_at_unless_it_was_meant_to_go_or_is_slight(
 ) -> None:
     """What its own branch undid before the merge, the trunk never had without that."""
     assert reasons_of_a_branch(history, da_score, **keys) == reasons
+
+
+def test_of_work_at_no_known_cost_the_newest_comes_first(
+    history: History, da_score: Any
+) -> None:
+    files = {f"src/{n}.py": HUNDRED_LINES.replace("made", f"m{n}") for n in range(4)}
+    for day, (path, text) in enumerate(files.items(), start=1):
+        history.commit(day * DAY, f"Add {path}{CREDIT}", files={path: text})
+    for day, path in enumerate(files, start=10):
+        history.commit(day * DAY, f'Revert "Add {path}"', files={path: ""})
+    rows = da_score("work", *places_of(history), "--json").json["look_at"]
+    assert [row["subject"] for row in rows] == [
+        f"Add {path}" for path in reversed(files)
+    ]
+
+
+def test_dear_work_comes_before_newer_work(history: History, da_score: Any) -> None:
+    """Of three sessions with lost work, the second is the dearest and the first the cheapest."""
+    for day, tokens in enumerate((10, 1_000_000, 20), start=1):
+        session = history.session(f"s{day}")
+        text = HUNDRED_LINES.replace("made", f"m{day}")
+        writes(session, day * DAY, tokens, f"src/{day}.py", text)
+    rows = da_score("work", *places_of(history), "--json").json["look_at"]
+    files = [Path(row["where"].partition(":")[0]).stem for row in rows]
+    assert files == ["s2", "s3", "s1"]
 
 
 @needs("jinja2")
