@@ -23,9 +23,11 @@ LEAST_CORRECTIONS = 3
 """How many prompts of a person that say what is wrong make a unit a corrected one."""
 
 _MOVES = re.compile(
-    r"\b(?:mov(?:e[sd]?|ing)|relocat\w+|migrat\w+|extract\w*)\b", re.IGNORECASE
+    r"\b(?:mov(?:e[sd]?|ing)|relocat\w+|migrat\w+|extract\w*|untrack\w*)\b"
+    r"|\bfrom (?:git|tracking|version control)\b",
+    re.IGNORECASE,
 )
-"""What the subject of a commit says that moves work elsewhere."""
+"""What the subject of a commit says that moves work elsewhere, or keeps it without git."""
 
 _STOPGAP = re.compile(
     r"\b(?:work-?arounds?|stop-?gaps?|temporar(?:y|ily))\b|^(?:debug|probe|wip|temp)\b",

@@ -296,6 +296,11 @@ def reasons_of_a_branch(
         "a workaround": ({"subject": "Drop the workaround"}, []),
         "made for a while": ({"made": "Add it temporarily"}, []),
         "moved": ({"subject": "Extract it (to its own)"}, []),
+        "kept without git": ({"subject": "Remove it from tracking"}, []),
+        "removed from other code": (
+            {"subject": "Remove it from the API"},
+            ["reverted"],
+        ),
         "five lines": ({"text": FIVE_LINES}, ["reverted"]),
         "four lines": ({"text": FOUR_LINES, "subject": 'Revert "Add it"'}, []),
         "99 lines that no session shows": (
