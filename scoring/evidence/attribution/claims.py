@@ -145,20 +145,20 @@ def _result(
         sightings: what was seen in the iteration's lines.
         stream: what the session said and did, also after the iteration.
         end: when the iteration ended, in ns since 1970. The session's runs after the end and up to
-            the claim count as its own; None: only runs in the iteration's lines count.
+            the claim count too; None: only runs in the iteration's lines count.
     """
     all_runs = [run for run in sightings.of(TestRun) if run.time <= claim.time]
-    editors = {edit.by for edit in sightings.of(Edit)}
-    own_runs = [run for run in all_runs if run.session == claim.session]
-    runs = [run for run in own_runs if not run.agent or run.by in editors]
     if end is not None:  # what ran between the commit and the reply
         for sighting in stream.after(end):
             if sighting.time > claim.time:
                 break
             if isinstance(sighting.event, TestRun):
-                runs.append(sighting)
+                all_runs.append(sighting)
 
-    if not runs and not all_runs:
+    editors = {edit.by for edit in sightings.of(Edit)}
+    own_runs = [run for run in all_runs if run.session == claim.session]
+    runs = [run for run in own_runs if not run.agent or run.by in editors]
+    if not all_runs:
         asked_agents = any(
             started.time <= claim.time for started in sightings.of(AgentStarted)
         )

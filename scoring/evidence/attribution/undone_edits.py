@@ -3,7 +3,6 @@
 docs/EVIDENCE.md, "Observations", has the rules.
 """
 
-import posixpath
 from bisect import bisect_right
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
@@ -11,6 +10,7 @@ from itertools import accumulate
 from operator import attrgetter
 from typing import NamedTuple
 
+from scoring.evidence.commands.tested_code import takes_back
 from scoring.evidence.transcripts.events import (
     Edit,
     LinesWritten,
@@ -124,9 +124,10 @@ class _FileEdits:
 
 
 def undone_edits(seen: Iterable[Sighting]) -> list[Undoing]:
-    """Return the edits that git took back, and those after which a file has an earlier text again.
+    """Return the edits that git took back, and those that other edits undid.
 
-    Reverts and amendments of commits take back no edit here.
+    Where an edit gives a file a text again that it had before, all edits since then are undone, and
+    that one counts among them. Reverts and amendments of commits take back no edit here.
 
     Args:
         seen: what was seen, by time.
@@ -154,7 +155,6 @@ def undone_edits(seen: Iterable[Sighting]) -> list[Undoing]:
 
 def taken_back(reset: Sighting, paths: Iterable[str]) -> Iterator[str]:
     """Yield the files that a reset takes back: it names them, a folder, "." or nothing."""
-    name = posixpath.normpath(reset.text) if reset.text else "."
     for path in paths:
-        if name == "." or f"/{name}/" in f"/{path}/":
+        if takes_back(reset.text, path):
             yield path

@@ -239,24 +239,46 @@ def tests_other_code(
 
 
 def _is_undone_after(commands: Commands, index: int) -> bool:
-    """Return whether a file that was changed before a test run is taken or moved back after it.
+    """Return whether code that was changed before a test run is taken or moved back after it.
 
     A file may be moved back into the folder from which it was moved.
     """
     changed: set[str] = set()
+    removed_from: set[str] = set()
     for command in commands[:index]:
         changed.update(command.writes)
         if command.words:
             changed.add(rewritten_path(command.words))
-            for path in removed_paths(command.words):
-                changed.update((path, posixpath.dirname(path)))
+            removed = removed_paths(command.words)
+            changed.update(removed)
+            removed_from.update(map(posixpath.dirname, removed))
 
     later = commands[index + 1 :]
-    back = [path for reset in resets(later) for path in reset.paths]
     for command in later:
         if "mv" in command.words[:2]:
-            back += map(posixpath.normpath, removed_paths(command.words))
-    return not changed.isdisjoint(back)
+            moved = set(map(posixpath.normpath, removed_paths(command.words)))
+            if not moved.isdisjoint(changed | removed_from):
+                return True
+
+    code = [path for path in changed if path and not are_no_code([path])]
+    code_here = [path for path in code if not path.startswith("/")]
+    for reset in resets(later):
+        if not changed.isdisjoint(reset.paths):
+            return True
+        if reset.kind in ("hard", "paths", "checkout"):
+            names = reset.paths or (".",)
+            if any(takes_back(name, path) for name in names for path in code_here):
+                return True
+    return False
+
+
+def takes_back(name: str, path: str) -> bool:
+    """Return whether a reset that names a file or a folder takes a path back.
+
+    "" and "." name all files.
+    """
+    folder = posixpath.normpath(name)
+    return folder == "." or f"/{folder}/" in f"/{path}/"
 
 
 def _git_calls(commands: Commands) -> Iterator[GitCommand]:

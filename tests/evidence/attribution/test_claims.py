@@ -55,6 +55,13 @@ def run(session: Session, second: float, printed: str) -> None:
     )
 
 
+def reviewer_runs(session: Session, second: float) -> None:
+    """A sub-agent that edits nothing runs tests, which fail."""
+    run(session, second, FAILED)
+    for line in session.lines[-2:]:
+        line["isSidechain"] = True
+
+
 def agent(session: Session, second: float) -> None:
     """A sub-agent does something; its transcript is elsewhere."""
     session.turn(
@@ -158,6 +165,11 @@ RUN = {
             RUN[PASSED],
             both(lambda s: run(s, 22, FAILED), lambda s: say(s, 24)),
             ["last run failed"],
+        ),
+        "in the reply, with a run of a sub-agent": (
+            RUN[PASSED],
+            both(lambda s: reviewer_runs(s, 22), lambda s: say(s, 24)),
+            ["confirmed"],
         ),
         "in the answer to the next prompt": (
             RUN[PASSED],

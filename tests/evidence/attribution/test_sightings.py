@@ -322,6 +322,26 @@ BREAK, MEND = (SOUND, BROKEN), (BROKEN, SOUND)
             ["sed -i s/a/b/ a.py; pytest; git checkout -- a.py"],
             (1, 1),
         ),
+        "its folder in one line": (
+            ["sed -i s/a/b/ src/a.py; pytest; git restore src/"],
+            (1, 1),
+        ),
+        "everything in one line": (
+            ["sed -i s/a/b/ src/a.py; pytest; git reset --hard"],
+            (1, 1),
+        ),
+        "not of another folder in one line": (
+            ["sed -i s/a/b/ src/a.py; pytest; git restore docs/"],
+            (1, 0),
+        ),
+        "not of a file outside of the repository": (
+            ["sed -i s/a/b/ /tmp/a.py; pytest; git reset --hard"],
+            (1, 0),
+        ),
+        "not of what is no code": (
+            ["echo started > log.txt; pytest; git checkout ."],
+            (1, 0),
+        ),
         "git takes it back, whatever the run said": (
             [BREAK, "pytest --passes", "git checkout src/a.py"],
             (1, 1),
@@ -349,7 +369,8 @@ def test_a_run_of_edits_that_were_undone_has_no_verdict(
     tests: tuple[int, int],
 ) -> None:
     session = made.session("s1")
-    resets = sum("restore" in step or "hard" in step for step in steps)
+    alone = {"git restore src", "git reset --hard"}
+    resets = len(alone.intersection(steps))
     for n, step in enumerate(steps, 10):
         if isinstance(step, tuple):
             replaces(session, n, *step)
