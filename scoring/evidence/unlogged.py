@@ -271,12 +271,12 @@ def _name_of_lost_commit(written_name: str, agents: AgentCommits) -> str:
 
 
 def _commit_that_it_became(name: str, agents: AgentCommits, is_lost: bool) -> str:
-    """Return the name of the commit that another one became, or its own name where none is known.
+    """Return the name of what a commit became, or its own name where that is not known.
 
     Args:
-        name: the name of the other commit.
+        name: the name of the commit.
         agents: the commits that agents made.
-        is_lost: whether git lacks the other commit. Then a beginning of its name counts too.
+        is_lost: whether git lacks the commit. Then it is also looked up by its first digits.
     """
     became = agents.same.get(name)
     if became:

@@ -33,7 +33,7 @@ class Writes:
     """
 
     def __init__(self, root: Path, work: AllWork, artifacts: Collection[str]) -> None:
-        """Collect the paths, the artifacts that they link to, and the folders of the sessions."""
+        """Collect which paths, and which artifacts through a link, sessions wrote, and where."""
         files = work.files if artifacts else []
         tops = work.work_trees.tops if artifacts else []
         artifact_of = {}

@@ -17,12 +17,12 @@ class CodeChanges:
     Attributes:
         times: when other code was checked out, or code removed, in order.
         names: the branch or commit that was checked out at each time, or "".
-        last: when that was last undone or done again; 0 for never.
+        replaced_at: when code was last checked out, taken back or moved back; 0 for never.
     """
 
     times: list[int] = field(default_factory=list)
     names: list[str] = field(default_factory=list)
-    last: int = 0
+    replaced_at: int = 0
 
     def are_tested_by(self, run: Sighting, earlier: Sighting | None) -> bool:
         """Return whether a run tested code that was put in after an earlier run and went later.
@@ -30,6 +30,9 @@ class CodeChanges:
         Code that went is undone up to the end, or other code was put in its place. Without an
         earlier run that has a verdict, the code may have been put in at any time before.
         """
+        if run.began > self.replaced_at:
+            return False
+
         first = 0
         if earlier and earlier.event.passed is not None:
             first = earlier.began
@@ -42,9 +45,9 @@ class CodeChanges:
         begin = bisect_left(self.times, run.began)
         if begin == bisect_right(self.times, run.began):
             begin = max(begin - 1, 0)  # no code is checked out in its own line
-        names = {*self.names[begin:end]}
-        is_of_end = names == {self.names[-1]} != {""}
-        return run.began <= self.last and not is_of_end
+        last_name = self.names[-1]
+        is_of_end = last_name != "" and {*self.names[begin:end]} == {last_name}
+        return not is_of_end
 
     def let_replace(
         self, run: Sighting, earlier: Sighting | None, edited_at: Sequence[int]

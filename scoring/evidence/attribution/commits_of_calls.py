@@ -4,6 +4,7 @@ import posixpath
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from itertools import chain
+from operator import attrgetter
 from typing import NamedTuple
 
 from scoring.evidence.git.authorship import AttributedHistory
@@ -113,7 +114,7 @@ def _calls_by_commit(
     The seconds in which a call began and ended count.
     """
     calls_of: dict[str, list[SessionCommit]] = {}
-    for call in sorted(calls):
+    for call in sorted(calls, key=attrgetter("time", "line")):
         for sha in git.authored_between(call.begun // NS, call.time // NS):
             calls_of.setdefault(sha, []).append(call)
     return calls_of

@@ -280,8 +280,9 @@ class _Judge:
 def _evidence(file: File, signs: Iterable[_Sign]) -> list[_Evidence]:
     """Return the lines of a file that show for which repository the lines before them are.
 
-    A commit of another repository in a place that is not certain shows that only where a sign
-    outside came before it, since the last evidence.
+    A sign shows nothing where it is not certain for which repository it is. But a commit that is
+    known to belong to another one shows that where a tool edited a file outside of this repository,
+    or such a commit came, since the last evidence.
     """
     evidence = []
     edited_outside = False

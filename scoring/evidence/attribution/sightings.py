@@ -260,18 +260,18 @@ class Sightings:
                 continue
             if isinstance(seen.event, WorkReset):
                 if changes_code(seen):
-                    changes.last = seen.time
+                    changes.replaced_at = seen.time
             elif isinstance(seen.event, Edit):
                 removed.discard((session, path))  # it was written, not moved back
             elif isinstance(seen.event, CodeSwitched):
                 changes.times.append(seen.time)
                 changes.names.append(path)
-                changes.last = seen.time
+                changes.replaced_at = seen.time
             elif code[session].has_one_in(path):
                 changes.times.append(seen.time)
                 changes.names.append("")
                 if (session, path) in removed:  # it was moved away, and back
-                    changes.last = seen.time
+                    changes.replaced_at = seen.time
                 removed |= {(session, path), (session, posixpath.dirname(path))}
         return by_session
 

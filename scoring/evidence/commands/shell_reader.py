@@ -167,7 +167,10 @@ class ShellReader:
         return position
 
     def _read_part_of_word(self, mark: str, position: int) -> int:
-        """Read quotes, escapes, a substitution, a parameter or a comment. Return where to go on."""
+        """Read the quotes, escape, parameter or comment that ``mark`` begins, and return their end.
+
+        A substitution is only begun or ended. ``position`` is after the mark.
+        """
         pieces = self.draft.pieces
 
         if mark == "#":

@@ -261,15 +261,18 @@ class _Walk(NamedTuple):
 
     # A commit with one parent
 
-    def _step(self, before: _Side, commit: str) -> State:
-        """Turn the state before a commit, in place, into that after it; note which lines went."""
-        state, patch, _ = before
+    def _step(self, side: _Side, commit: str) -> State:
+        """Apply a commit with one parent to the state of ``side``, in place, and return that.
+
+        The lines that the commit took are noted.
+        """
+        state, patch, _ = side
         old = {file.old_path: state.get(file.old_path, []) for file in patch}
         for file in patch:
             if file.status in "DRT":
                 state.pop(file.old_path, None)
 
-        for path, file in before.files.items():
+        for path, file in side.files.items():
             old_lines = old[file.old_path] if file.status in "MR" else []
             ids = self._changed(old_lines, file, commit)
             if any(ids):

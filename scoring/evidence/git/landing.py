@@ -269,9 +269,9 @@ class Landings:
         return None
 
     def _by_merge(self, isolated: Git, shas: Sequence[str]) -> LandingBySha:
-        """Return the landing, by SHA, of the commits that could be merged without a change.
+        """Return the landing, by SHA, of the commits that a merge into its tip leaves unchanged.
 
-        None of them has one where git is too old to merge.
+        Empty where git is too old to try that.
         """
         if not shas:
             return {}

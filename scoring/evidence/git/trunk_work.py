@@ -336,7 +336,7 @@ class WorkOnTrunk:
         )
 
     def _back_in(self, taker: Candidate) -> str | None:
-        """Return the first commit that does again what a taker undid, or None without one.
+        """Return the first commit that does again half of what a taker undid, or None without one.
 
         It has to come after the taker, within a horizon from the time of the taker. A merge counts
         by what it changes on the mainline: it may bring a side that kept what the taker undid.

@@ -215,7 +215,7 @@ class Candidate:
         return share >= WHOLE
 
     def _is_put_back(self) -> bool:
-        """Return whether the commit gives each code file its content from before the work.
+        """Return whether the commit gives each code file of the work its content from before.
 
         That is rule *b1*. The work must have modified more than one such file, or removed at least
         :data:`_LEAST_RESTORED` lines from the only one.
