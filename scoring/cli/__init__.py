@@ -18,7 +18,7 @@ from rubric import DaScoreError
 from scoring.errors import OptionError, Warn
 
 from .group import COMMANDS, COMPLETION_VARIABLE, OLD_NAMES, PROGRAM, cli
-from .output import WARNINGS, complain, warn, write
+from .output import MOST_FAULTS_SHOWN, WARNINGS, complain, warn, write
 
 EXIT_OK = 0
 EXIT_ERROR = 1
@@ -139,8 +139,11 @@ def _status_of_error(error: BaseException, report: Warn) -> int:
             return EXIT_INTERRUPTED
 
         case DaScoreError():
-            for fault in getattr(error, "faults", [error]):
+            faults = getattr(error, "faults", [error])
+            for fault in faults[:MOST_FAULTS_SHOWN]:
                 report(str(fault))
+            if len(faults) > MOST_FAULTS_SHOWN:
+                report(f"{len(faults) - MOST_FAULTS_SHOWN} more faults are not shown")
             return EXIT_USAGE if isinstance(error, OptionError) else EXIT_ERROR
 
         case SystemExit() if COMPLETION_VARIABLE in os.environ:

@@ -38,6 +38,7 @@ from .options import (
     valued,
 )
 from .output import (
+    MOST_FAULTS_SHOWN,
     complain,
     is_terminal,
     on_terminal,
@@ -49,8 +50,6 @@ from .output import (
     write,
 )
 from .reading import log_view
-
-_MOST_FAULTS_SHOWN = 50
 
 _DIFF_BYTES = 1 << 20
 _DIFF_LINES = 200
@@ -158,11 +157,11 @@ def import_(file: Path, actor: str | None, settings: Settings) -> int | None:
         file, _iterations(settings), _actor_or_default(actor, settings)
     )
     if faults:
-        for fault in faults[:_MOST_FAULTS_SHOWN]:
+        for fault in faults[:MOST_FAULTS_SHOWN]:
             complain(fault)
         summary = f"{file}: {counted(len(faults), 'fault')}, so nothing was imported"
-        if len(faults) > _MOST_FAULTS_SHOWN:
-            summary += f"; {len(faults) - _MOST_FAULTS_SHOWN} more are not shown"
+        if len(faults) > MOST_FAULTS_SHOWN:
+            summary += f"; {len(faults) - MOST_FAULTS_SHOWN} more are not shown"
         complain(summary)
         return 1
 

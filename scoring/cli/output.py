@@ -37,6 +37,9 @@ _PIECE = 1 << 20
 
 _DELETE = b"\x7f"
 
+MOST_FAULTS_SHOWN = 50
+"""How many faults of a file, or of a log, are printed."""
+
 _OBEYED = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 """Control characters that a terminal obeys, and that no line for people needs."""
 

@@ -124,6 +124,23 @@ def test_a_file_may_be_called_like_a_command(
 
 
 @pytest.mark.parametrize(
+    ("count", "lines"),
+    [
+        pytest.param(50, 50, id="each of a few"),
+        pytest.param(3_000, 51, id="and how many others there are"),
+    ],
+)
+def test_faults_of_records_are_shown(
+    count: int, lines: int, tmp_path: Path, da_score: DaScore
+) -> None:
+    (tmp_path / "records.json").write_text(json.dumps([1] * count))
+    shown = da_score("meeting", tmp_path / "records.json")
+    assert (shown.status, shown.out) == (1, "")
+    assert len(shown.err.splitlines()) == lines
+    assert shown.err.endswith("2950 more faults are not shown\n") == (count > lines)
+
+
+@pytest.mark.parametrize(
     ("arguments", "error"),
     [
         (
