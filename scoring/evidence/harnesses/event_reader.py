@@ -259,8 +259,12 @@ class EventReader(JsonReader, Observations):
 
 
 def _without_long_names(span: LineSpan) -> LineSpan:
-    """Return a span with names that are cut, as each unit of a session repeats them."""
+    """Return a span with names that are cut.
+
+    Each unit of a session repeats them, and each folder above ``cwd`` is looked at.
+    """
     return span._replace(
+        cwd=span.cwd[:TEXT_LIMIT],
         model=span.model[:MODEL_LIMIT],
         session=span.session[:TEXT_LIMIT],
         parent=span.parent[:TEXT_LIMIT],
