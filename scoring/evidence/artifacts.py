@@ -31,6 +31,10 @@ class Corrections(NamedTuple):
     reported: bool
 
 
+LONGEST_PATH = 4096
+"""How many characters a path of an artifact may have: no file has a longer one."""
+
+
 def reported_corrections(
     record: IterationRecord, repo_root: Path | str, warn: Warn
 ) -> Corrections:
@@ -114,7 +118,8 @@ def missing_artifacts(repo_root: Path | str, record: IterationRecord) -> list[st
 def artifact_path(repo_root: Path | str, path: str) -> Path | None:
     """Return the real path of an artifact, whether or not anything is there.
 
-    None when it is not inside the repository, or ``path`` is absolute, empty or not a path.
+    None when it is not inside the repository, or ``path`` is absolute, empty, not a path, or longer
+    than any path of a file.
 
     Args:
         repo_root: the repository. "" has no artifacts.
@@ -126,7 +131,7 @@ def artifact_path(repo_root: Path | str, path: str) -> Path | None:
         return None
 
     plain = posixpath.normpath(path)
-    if plain == ".." or plain.startswith("../"):
+    if plain == ".." or plain.startswith("../") or len(plain) > LONGEST_PATH:
         return None
 
     try:

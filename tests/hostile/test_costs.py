@@ -32,6 +32,7 @@ from helpers.sessions import events_of, events_of_one_session, put, session_of
 from scoring import store
 from scoring.cli import main
 from scoring.errors import DaScoreError, silent
+from scoring.evidence.artifacts import artifact_path
 from scoring.evidence.attribution.collecting import MOST_RESETS, sightings_of
 from scoring.evidence.entry_files import HookOutcome
 from scoring.evidence.git import (
@@ -632,6 +633,13 @@ def _(here: Here) -> str:
     (here.folder / "hostile.jsonl").write_bytes(as_bytes(lines))
     facts, _ = read(here.folder)
     assert facts[0].turns == 5_000
+    return "nothing"
+
+
+@reaches("scoring.evidence.artifacts.LONGEST_PATH")
+def _(here: Here) -> str:
+    assert artifact_path(here.folder, "a/" * 500 + "b")
+    assert artifact_path(here.folder, "a/" * 500_000 + "b") is None
     return "nothing"
 
 
