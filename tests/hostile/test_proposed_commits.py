@@ -494,6 +494,44 @@ def test_a_stash_that_is_taken_out_by_a_call_of_the_same_turn_hides_no_failure(
     assert check("--no-failing-tests").status == status
 
 
+STASHED = says("git stash", "Saved working directory and index state WIP on own: 12 x")
+NOTHING = says("git stash", "No local changes to save")
+BOTH = says("git stash; git stash", f"{STASHED[1]}\n{NOTHING[1]}")
+NO_STASH = says("git stash pop x; ls", "error: x is not a valid reference")
+TAKEN_OUT = says("git stash pop; ls x", "Dropped refs/stash@{0} (12)")
+
+
+@pytest.mark.parametrize(
+    ("calls", "fails", "status"),
+    [
+        pytest.param([BOTH], False, 3, id="one line stashes twice"),
+        pytest.param([STASHED, NOTHING], False, 3, id="the second stashes nothing"),
+        pytest.param([STASHED, NO_STASH], False, 3, id="a stash that is not there"),
+        pytest.param([STASHED], True, 3, id="stashed by a call that fails"),
+        pytest.param([NOTHING], False, 0, id="nothing is stashed"),
+        pytest.param([STASHED, TAKEN_OUT], True, 0, id="taken out by one that fails"),
+    ],
+)
+def test_what_git_says_of_a_stash_decides_whether_the_work_is_in_it(
+    change: Repo,
+    check: Check,
+    calls: list[tuple[str, str]],
+    fails: bool,  # whether the last of the calls does
+    status: int,
+) -> None:
+    change.commit(FILES, SUBJECT)
+    before = [*calls, TESTS, says("git stash pop")]
+    keep_session(change, "1 failed in 0.1s", before=before)
+    transcript = change.path / "../home/projects/x/s.jsonl"
+    lines = transcript.read_text().splitlines()
+    of_last = 2 * (2 + len(calls)) - 1
+    result = json.loads(lines[of_last])
+    result["message"]["content"][0]["is_error"] = fails
+    lines[of_last] = json.dumps(result)
+    transcript.write_text("\n".join(lines))
+    assert check("--no-failing-tests").status == status
+
+
 @pytest.mark.parametrize(
     ("before", "status"),
     [

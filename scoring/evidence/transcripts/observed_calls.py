@@ -3,6 +3,7 @@
 docs/EVIDENCE.md, "Attribution" and "Observations", has the rules.
 """
 
+import re
 from collections.abc import Collection, Iterable, Sequence
 from pathlib import PurePosixPath
 
@@ -22,7 +23,13 @@ from .edits import PathTexts, is_absolute, path_in
 from .events import TEXT_LIMIT, CommitMade, TestRun, key_of
 from .open_calls import EventPlace, OpenCall
 
-_NOTHING_TO_STASH = "No local changes to save"
+_STASH_CHANGED = re.compile(r"^(?:Saved working|Dropped refs/stash@)", re.MULTILINE)
+_STASH_KEPT = re.compile(
+    r"^(?:No local changes to save|The stash entry is kept"
+    r"|error: .* is not a valid reference|fatal: log for )",
+    re.MULTILINE,
+)
+"""Match what git says of a stash that it made or took out, and of one that it left as it was."""
 
 _SHA_DIGITS = 15
 """How many digits of the name of a commit are kept."""
@@ -108,8 +115,10 @@ class ObservedRuns:
                 self._index_of[opened] = len(self.noted)
                 run = self._run_of(opened, opened.run, ended_at, verdict)
                 self.noted.append((run, opened))
-        if opened.leaves_stash is not None and not failed:
-            self._is_stashed = opened.leaves_stash and _NOTHING_TO_STASH not in text
+        if opened.leaves_stash is not None:
+            is_kept = failed or _STASH_KEPT.search(text)
+            if _STASH_CHANGED.search(text) or not is_kept:
+                self._is_stashed = opened.leaves_stash
 
     def note_shown(
         self, opened: OpenCall, shown_at: EventPlace, text: str, failed: bool | None
