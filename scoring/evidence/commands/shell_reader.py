@@ -167,10 +167,7 @@ class ShellReader:
         return position
 
     def _read_part_of_word(self, mark: str, position: int) -> int:
-        """Read the quotes, escape, parameter or comment that ``mark`` begins, and return their end.
-
-        A substitution is only begun or ended. ``position`` is after the mark.
-        """
+        """Read what ``mark`` begins, of a substitution the mark alone. Return where that ends."""
         pieces = self.draft.pieces
 
         if mark == "#":
