@@ -89,7 +89,7 @@ command.add_command(score)
 def _config(config: str | PlainData) -> "MeetingConfig":
     """Return a config by its name or file, or the one that a state holds.
 
-    Warns of keys that have no meaning.
+    Warns of keys of a file that have no meaning.
     """
     from scoring.meters.meeting.config import (
         find_meeting_config,
@@ -168,8 +168,8 @@ def run(
     A command gets a prompt on standard input and answers on standard output, an expert with text
     and the judge with a record. They go on until people must answer a question, or the meeting is
     over. The state keeps every answer at once, so the same command continues wherever it was
-    stopped. Without a judge, a record may come from standard input. Without any of these, the
-    command says what the meeting needs next.
+    stopped. Without experts, judge and answer, a record may come from standard input; without
+    that too, the command says what the meeting needs next.
 
     Example:  da-score meeting run --state meeting.json --example
     """

@@ -111,7 +111,7 @@ def choice(
 ) -> Decorator:
     """Return the decorator of an option that takes one of some words.
 
-    The other arguments are those of :func:`valued`.
+    ``key`` is the argument of the command. The other arguments are those of :func:`valued`.
     """
     return valued(name, None, summary, key, type=click.Choice(words), **more)
 

@@ -196,7 +196,7 @@ class Evidence(EntryEvidence):
         self._only = only
         self._work = work
         self.records = Records(records)
-        self.git = self._open_git()
+        self.git = self._open_git()  # and of records keeps what the answers need
 
     def _open_git(self) -> GitFacts:
         """Open git, and keep in ``records`` only the entries on which the answers depend.
@@ -349,9 +349,9 @@ class Evidence(EntryEvidence):
     def _windows(self) -> dict[int, IterationWindow]:
         """The time of each iteration with a commit that git has, by its number.
 
-        The end, which counts, is the commit of the iteration. The start, which does not count, is
-        the end of the last iteration before it that has such a commit; None for the first one.
-        Both are committer times, in nanoseconds since 1970.
+        The end, which belongs to it, is the commit of the iteration. The start, which does not, is
+        the end of the last iteration before it that has such a commit; None for the first one. Both
+        are committer times, in nanoseconds since 1970.
         """
         windows = {}
         start: int | None = None

@@ -160,7 +160,7 @@ def _held_as(
     lost: Collection[SessionCommit],
     held: Mapping[str, _HeldCommit],
 ) -> dict[SessionCommit, str]:
-    """Return by lost commit the SHA that git has for it now, where only these two fit each other.
+    """Return by lost commit the SHA that git has for it now, where only these two may be one.
 
     A lost commit that amends another is left out.
 
@@ -236,9 +236,10 @@ def find_by_subject(agents: AgentCommits) -> None:
 
 
 def drop_rewritten(agents: AgentCommits, shas_shown: Mapping[str, str]) -> None:
-    """Replace commits that no branch has any more by what they became, where that is known.
+    """Replace lost commits that git still has by what they became, where that is known.
 
-    Whether or not it is known, they are not lost any more, because git has them.
+    Those that git has are not lost any more, known or not. ``shas_shown`` has their whole SHAs, by
+    the digits that were shown.
     """
     for lost in agents.lost:
         sha = shas_shown.get(lost.made.sha)

@@ -195,9 +195,9 @@ def _rows_to_replace(
     month: str,
     taken: set[str],
 ) -> str | None:
-    """Return the condition of SQL for the old rows of repositories that are scored again.
+    """Return the condition of SQL for a month's old rows of repositories that are scored again.
 
-    None where these repositories have no rows under the rubric.
+    None where these repositories have no rows under the rubric in any month.
 
     Args:
         dataset: the data set.

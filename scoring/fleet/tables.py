@@ -90,7 +90,7 @@ def _provenance_column(
 
 
 def kept_column(signal: str, way: str) -> str:
-    """Return the column of ``kept`` with the sub-score of a signal, empty where it is absent.
+    """Return the name of the column of ``kept`` for the sub-score of a signal; no value: absent.
 
     Args:
         signal: the id of the signal.

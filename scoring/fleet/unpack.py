@@ -146,9 +146,9 @@ def _fetch(repository: Repository, config: FleetConfig, folder: Path) -> int:
 def _members(
     system: Any, path: str, most_bytes: int
 ) -> Generator[tuple[str, Any], None, None]:
-    """Yield the name of each file and folder at a path, and the open content of a plain file.
+    """Yield the name of each file, with the open content of a plain file and None for any other.
 
-    The content is None for anything else.
+    Of an archive, folders are among them.
 
     Args:
         system: the file system, as fsspec has it.

@@ -83,7 +83,7 @@ def holds_entries(folder: Path) -> bool:
 
 
 def _logs_in(root: Path) -> Iterator[FoundLog]:
-    """Yield the log of a repository; else a log directory itself; else all logs below a folder.
+    """Yield the log of a repository, else a log directory itself, else logs of repositories below.
 
     Raises:
         InputError: the folder does not exist, is a file, cannot be listed, or is the system's.

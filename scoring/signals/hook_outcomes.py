@@ -94,9 +94,9 @@ def hook_value(hooks: HookFacts, iteration: int) -> SignalValue:
 def _outcomes_of_gates(records: Iterable[HookOutcome]) -> list[HookOutcome]:
     """Return one outcome for each time that a gate ran, in the order of the records.
 
-    Records of one rule with the same correlation id are of one time; the most severe result
-    counts. A record without a correlation id is a time of its own. A result that is not known is
-    the least severe.
+    All records are of gates. Those of one rule with the same correlation id are of one time; the
+    most severe result counts. A record without a correlation id is a time of its own. A result that
+    is not known is the least severe.
     """
     outcomes: dict[object, HookOutcome] = {}
     for index, record in enumerate(records):

@@ -235,7 +235,7 @@ def _with_needed(figure: Figure, interval: Interval) -> Figure:
 
     The verdict is one of these:
 
-    - "no difference", where the second side has 0 and so has the difference;
+    - "no difference", where both sides of a figure that is not a share have 0;
     - how far apart the sides are at most, where there are enough units;
     - how many more units would tell a difference that matters, or the difference that was seen if
       the latter is larger.

@@ -226,7 +226,7 @@ class LogDiff(NamedTuple):
     def totals(self) -> Totals:
         """Return what the step does to the whole log.
 
-        Iterations without enough evidence are in no mean of changes.
+        Iterations without enough evidence count for the effects of signals, and not for changes.
         """
         changes = []
         band_changes: Counter[tuple[str, str]] = Counter()

@@ -52,8 +52,8 @@ def commits_by_listing(
 ) -> dict[str, str]:
     """Return the SHAs of the commits that have what was edited for checkpoints, by checkpoint id.
 
-    That is the first commit, merges left out, that was authored in the 14 days from the last edit on
-    and changed one of the edited files. It counts only where all of these hold:
+    That is the first commit, merges left out, that was authored in the 14 days from the last edit
+    on and changed one of the edited files. It counts only where all of these hold:
 
     - it changed all of the edited files;
     - the checkpoints that its message names list all sessions of the checkpoint in question;

@@ -229,8 +229,8 @@ class _Judge:
 
         A folder in another repository makes it not ours, and one of this repository makes it ours.
         Where nothing shows that it is ours, that is not certain (None) for a private or temporary
-        path and for a line in a folder of the repository; any other sign is then not ours. It is
-        not outside where the path is private or temporary.
+        path and for a line in a folder of the repository; any other sign is then not ours. It
+        stays outside only where the path is neither private nor temporary.
 
         Args:
             sign: the sign; ``is_ours`` says whether something but the folder shows that it is ours.

@@ -303,7 +303,7 @@ class Sightings:
         return counts, [*corrections.sightings, *resets]
 
     def work(self, missing: int) -> WorkSeen:
-        """Return how much was edited, and with what help.
+        """Return how much tools for edits wrote, and with what help.
 
         Args:
             missing: how many sub-agents that started have no lines here.

@@ -329,7 +329,7 @@ def _hooks_in(
 
 
 def _label(words: Words) -> str:
-    """Return the first words of a command, up to 60 characters, with "…" where more follow.
+    """Return the first words of a command, up to 60 characters, and then "…" where more follow.
 
     Control characters, which could move a cursor, are blanks.
     """

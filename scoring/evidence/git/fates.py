@@ -262,7 +262,7 @@ class _Walk(NamedTuple):
     # A commit with one parent
 
     def _step(self, side: _Side, commit: str) -> State:
-        """Apply a commit to the state of ``side`` and return it. Note which lines the commit took."""
+        """Apply a commit to the state of ``side`` and return it. Note which lines it took."""
         state, patch, _ = side
         old = {file.old_path: state.get(file.old_path, []) for file in patch}
         for file in patch:

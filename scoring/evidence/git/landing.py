@@ -269,7 +269,7 @@ class Landings:
         return None
 
     def _by_merge(self, isolated: Git, shas: Sequence[str]) -> LandingBySha:
-        """Return the landing, by SHA, of the commits that a merge into its tip leaves unchanged.
+        """Return the landing, by SHA, of the commits that change nothing when the tip merges them.
 
         Empty where git is too old to try that.
         """

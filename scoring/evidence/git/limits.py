@@ -252,7 +252,7 @@ def limit_process(process: int, memory: int, seconds: int) -> None:
 
 
 def limited(command: list[str], memory: int, seconds: int) -> list[str]:
-    """Return a command line that starts git, with limits where that git starts another.
+    """Return git's command line, with limits where that git starts another, as for ``bundle``.
 
     The limits then hold before git begins, and for both. Any other command line is returned as it
     is, and :func:`limit_process` limits its git.

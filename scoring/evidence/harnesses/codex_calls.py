@@ -5,6 +5,7 @@ result as JSON.
 """
 
 import re
+from collections.abc import Sequence
 from typing import Any
 
 from scoring.evidence.commands.objective_flags import command_flags
@@ -146,20 +147,16 @@ class CodexCalls(EventReader):
     def _take_program(self, call: str | None, program: str) -> None:
         """Take a call of ``exec``, a program that may run commands and apply patches.
 
-        Where the commands run in several folders, or in a variable, their folder is not known.
+        Where the commands run in several folders, or in one that a variable names, their folder is
+        not known.
         """
         commands = _commands_in(program)
         own_text = _COMMAND.sub("", program)
         script = "\n".join(commands)
-        folder = self.folder
-        folders = _folders_in(own_text) if commands else set()
-        command_count = len(commands) + len(_TAKES_VARIABLE.findall(own_text))
-        if folders and len(_TAKES_FOLDER.findall(own_text)) < command_count:
-            folders.add(self.folder)  # where a command without a folder runs
-        if len(folders) > 1 or "" in folders:
-            script = f'cd "$workdir"\n{script}'  # not known: a variable, or several
-        elif folders:
-            (folder,) = folders
+        folder = self._folder_of_commands(commands, own_text)
+        if not folder:
+            folder = self.folder
+            script = f'cd "$workdir"\n{script}'
         patch = program if "\n*** " in program else program.replace("\\n", "\n")
         opened = self.open_call(call)
         self._last_program = opened
@@ -177,6 +174,17 @@ class CodexCalls(EventReader):
         if continued:
             self._continue(call, f"process {continued[1]}")
 
+    def _folder_of_commands(self, commands: Sequence[str], own_text: str) -> str:
+        """Return the folder in which the commands of a program run, or "" where it is not known."""
+        folders = _folders_in(own_text) if commands else set()
+        if not folders:
+            return self.folder
+
+        command_count = len(commands) + len(_TAKES_VARIABLE.findall(own_text))
+        if len(_TAKES_FOLDER.findall(own_text)) < command_count:
+            folders.add(self.folder)  # where a command without a folder runs
+        return folders.pop() if len(folders) == 1 else ""
+
     def take_result(self, payload: CodexPayload) -> None:
         """Take the result of a call: it was refused, has ended, or still runs.
 
@@ -189,7 +197,7 @@ class CodexCalls(EventReader):
             return
 
         output = output_of(payload)
-        # a command that has an exit code was run
+        # words alone may refuse it only where nothing says that it ran
         self.refuses_in_words = not output.header and output.failed is None
         states_failure = RESULTS[payload.type]
         failed = states_failure(payload) if states_failure else output.failed
@@ -325,6 +333,8 @@ def _folders_in(own_text: str) -> set[str]:
         own_text: the program without the texts of its commands, which may name other folders.
     """
     folders = {_unescaped("".join(quoted)) for quoted in _FOLDER.findall(own_text)}
+    if not folders and _TAKES_FOLDER.search(own_text):  # ``{cmd: "pytest", workdir}``
+        return {""}
     return {"" if "$" in folder else folder for folder in folders}
 
 

@@ -109,7 +109,7 @@ class GooseReader(ToolReader):
         )
 
     def _take_usage(self, usage: Any) -> None:
-        """Take what a response used, as a response of its own."""
+        """Take what a response used, as a response of its own. One without a time is skipped."""
         session = self.where
         time = member(usage, "created_timestamp")
         self.where = session._replace(model=text_in(usage, "model") or session.model)

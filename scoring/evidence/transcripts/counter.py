@@ -110,7 +110,7 @@ class CountedHarness:
         events: TranscriptEvents,
         events_of: EventsOfSession,  # noqa: ARG002 - for those that repeat lines
     ) -> TranscriptEvents:
-        """Return the events without those that only repeat another session, with new times.
+        """Return the events without copies, at new times, of those of another session: here all.
 
         Args:
             events: the events of a transcript, which may be of a forked session.

@@ -79,8 +79,8 @@ class WorkSeen(Frozen):
     """How the work went.
 
     Attributes:
-        edits: how many edits.
-        files: how many files were edited.
+        edits: how many edits, by tools that edit.
+        files: how many files they edited.
         most: the number of edits of the file that was edited most.
         agents: how many sub-agents were started.
         compactions: how often the harness replaced what came before by a summary.

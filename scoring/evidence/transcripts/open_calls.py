@@ -159,7 +159,7 @@ class OpenCall:
         return self.run is not None and self._are_elsewhere([self.run.folder], homes)
 
     def commits_are_elsewhere(self, homes: Collection[str]) -> bool:
-        """Return whether it is known to have made its commits outside the folders of its session.
+        """Return whether it made its commits elsewhere than in the folders of its session.
 
         Args:
             homes: the absolute paths of the folders of its session.
@@ -169,7 +169,7 @@ class OpenCall:
     def _are_elsewhere(
         self, folders: Sequence[str | None], homes: Collection[str]
     ) -> bool:
-        """Return whether there are folders, and all of them are known and outside the homes.
+        """Return whether there are folders, and each is known and elsewhere (:func:`is_elsewhere`).
 
         Args:
             folders: the folders as commands name them; None: not known.

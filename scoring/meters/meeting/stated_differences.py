@@ -147,7 +147,7 @@ def _leads(option: str, situation: Situation) -> bool:
 
 
 def _different_weights(situation: Situation) -> Iterator[Difference]:
-    """Yield the weights that the judge used otherwise, or left out."""
+    """Yield the weights of the config that the judge's composite lacks or has otherwise, if any."""
     composite = situation.record.composite
     if composite is None:
         return

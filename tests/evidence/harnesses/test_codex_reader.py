@@ -651,6 +651,7 @@ class TestProgram:
             pytest.param("workdir: '../other'", [], id="beside it"),
             pytest.param("workdir: folder", [None], id="a variable"),
             pytest.param("workdir: `${top}/app`", [None], id="a template"),
+            pytest.param("workdir", [None], id="a variable of that name"),
         ],
     )
     def test_runs_tests_in_the_folder_that_it_names(
