@@ -10,7 +10,8 @@ from .shell_command import ShellCommand
 
 _TEXT_OPTION = re.compile(r"-[a-z]*c[a-z]*|--run|--command")
 NEEDS_QUOTES = re.compile(r"[\s|&;()<>'\"`]")
-_TO_STANDARD_OUTPUT = re.compile(r"1?>|&>")
+_COPY = re.compile(r"(\d*)>&(\d+|-)")
+_NOWHERE = "/dev/null"
 
 _TERMINALS = frozenset(
     {"/dev/stdout", "/dev/stderr", "/dev/tty", "/dev/fd/1", "/dev/fd/2"}
@@ -22,7 +23,8 @@ class Redirection(NamedTuple):
 
     Attributes:
         operator: the operator, with the descriptor before it.
-        word_index: the index of the word that is the file; ``NO_WORD`` for a here-document.
+        word_index: the index of the word that is the file; ``NO_WORD`` for a here-document and for
+            a copy of a descriptor.
     """
 
     operator: str
@@ -76,7 +78,7 @@ class CommandDraft:
         self.words += words
 
     def note_redirection(self, operator: str) -> str:
-        """Note a redirection. One that copies or closes a descriptor, as ``2>&1``, is left out.
+        """Note a redirection. One that copies or closes a descriptor, as ``2>&1``, has no word.
 
         A number right before the operator is its descriptor.
 
@@ -92,8 +94,10 @@ class CommandDraft:
         if "<<" in operator and not operator.endswith("<<<"):
             document = operator.lstrip(digits)
             self.redirections.append(Redirection(operator, NO_WORD))
-        elif operator[-1] not in f"{digits}-":
-            self.redirections.append(Redirection(operator, len(self.words)))
+        else:
+            has_word = operator[-1] not in f"{digits}-"
+            index = len(self.words) if has_word else NO_WORD
+            self.redirections.append(Redirection(operator, index))
         return document
 
     def to_command(self) -> ShellCommand:
@@ -101,17 +105,25 @@ class CommandDraft:
         words = list(self.words)
         writes: list[str] = []
         output_file = ""
+        output = "1"  # the descriptor to which the output goes, as copies of it say
 
         for operator, word_index in reversed(self.redirections):
+            copy = _COPY.fullmatch(operator)
+            if copy and (copy[1] or "1") == output and not output_file:
+                output = copy[2]
             if word_index >= len(words):
                 continue
 
             target = words.pop(word_index)
             if ">" in operator and not target.startswith("/dev/"):
                 writes.append(target)
-            to_output = _TO_STANDARD_OUTPUT.match(operator) and target not in _TERMINALS
-            if to_output and not output_file:
+            descriptor, *is_written = operator.split(">", 1)
+            is_output = bool(is_written) and (descriptor or "1") in (output, "&")
+            if is_output and target not in _TERMINALS and not output_file:
                 output_file = f">>{target}" if ">>" in operator else target
+
+        if not output_file and output not in ("1", "2"):
+            output_file = _NOWHERE  # closed, or what another command opened
 
         return ShellCommand(
             words=tuple(words),
