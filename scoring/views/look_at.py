@@ -23,8 +23,7 @@ LEAST_CORRECTIONS = 3
 """How many prompts of a person that say what is wrong make a unit a corrected one."""
 
 _MOVES = re.compile(
-    r"\b(?:mov(?:e[sd]?|ing)|relocat\w+|migrat\w+|extract\w*|untrack\w*)\b"
-    r"|\bfrom (?:git|tracking|version control)\b",
+    r"\b(?:mov(?:e[sd]?|ing)|relocat\w+|migrat\w+|extract\w*|from tracking)\b",
     re.IGNORECASE,
 )
 """What the subject of a commit says that moves work elsewhere, or keeps it without git."""
@@ -115,16 +114,16 @@ class _OtherWork(NamedTuple):
 def look_at(rows: WorkRows) -> list[PlainData]:
     """Return at most :data:`MOST_SHOWN` units that are worth a look, as data.
 
-    The worst reason comes first, and for one reason the dearest unit, then the newest. A unit is
-    listed once, with its worst reason that has a place to look at; so is a failed run that several
-    units share.
+    The worst reason comes first, then the dearest unit, then the newest. A unit is listed once, by
+    its worst reason that has a place to look at; so is a failed run that several units share.
 
     Args:
         rows: the work, in the order in which it ended.
     """
     others = _other_work(rows)
+    newest_first = rows[::-1]
     reasons = []
-    for row in sorted(rows, key=_dearest_then_newest):
+    for row in sorted(newest_first, key=lambda row: -(row.cost or 0)):
         for reason in _reasons(row, others):
             if reason.where:
                 reasons.append((row, reason))
@@ -148,11 +147,6 @@ def look_at(rows: WorkRows) -> list[PlainData]:
         }
         worst.setdefault(key, value)
     return list(worst.values())[:MOST_SHOWN]
-
-
-def _dearest_then_newest(row: WorkRow) -> tuple[float, int, str]:
-    """Return what sorts units of one reason: those without a cost or an end come last."""
-    return -(row.cost or 0), -(row.unit.ended or 0), row.unit.unit
 
 
 def reasons_to_look(row: WorkRow, rows: WorkRows) -> list[Reason]:
