@@ -133,7 +133,6 @@ def look_at(rows: WorkRows) -> list[PlainData]:
     worst: dict[str, PlainData] = {}
     for row, reason in reasons:
         unit = row.unit
-        # several units may share a run
         key = reason.where if reason.kind == "tests_failed" else unit.unit
         value = {
             "unit": unit.unit,
