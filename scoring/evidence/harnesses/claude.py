@@ -90,7 +90,6 @@ class ClaudeReader(ToolReader):
     decoder = msgspec.json.Decoder(ClaudeLine)
     goes_on = True
     opens = False
-    refuses_in_words = True
 
     def set_up(self) -> None:
         """Prepare to read a transcript."""
@@ -260,6 +259,7 @@ class ClaudeReader(ToolReader):
             self._started_by[shell] = item.tool_use_id or ""
         is_known = failed or item.tool_use_id not in self._calls_in_machine
         ended = failed if is_known and shell is None else None
+        self.refuses_in_words = failed  # what a command printed that ran is no error
         self.note_end(item.tool_use_id, ended, text)
         self.count_result(item.tool_use_id, failed)
 

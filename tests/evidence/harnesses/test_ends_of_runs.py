@@ -433,6 +433,19 @@ def test_cowork(tmp_path: Path, tool: str, result: Line, passed: bool | None) ->
     assert ends(cowork(tmp_path, tool, result), tmp_path) == [passed]
 
 
+REFUSED = "Permission to use the shell has been denied\n1 failed in 0.1s"
+
+
+@pytest.mark.parametrize(
+    ("refused", "ended"),
+    [({"content": REFUSED}, [False]), ({"content": REFUSED, "is_error": True}, [])],
+)
+def test_what_tests_print_in_the_shell_of_cowork_refuses_them_only_with_an_error(
+    tmp_path: Path, refused: Line, ended: list[bool]
+) -> None:
+    assert ends(cowork(tmp_path, "mcp__workspace__bash", refused), tmp_path) == ended
+
+
 def test_the_shell_of_cowork_makes_commits(tmp_path: Path) -> None:
     path = cowork(tmp_path, "mcp__workspace__bash", {"content": "[main 5f0c2aa] Round"})
     text = path.read_text("utf-8").replace(RUN, "git commit -m Round")
