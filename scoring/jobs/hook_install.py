@@ -40,6 +40,9 @@ _HELP_TIMEOUT = 30  # seconds
 _CACHES = {".cache", "Caches"}
 """The names of folders in which ``uvx`` and others keep programs for some days."""
 
+_ENVIRONMENTS = "virtualenvs"
+"""The folder in a cache in which Poetry keeps what lasts."""
+
 
 class HookChange(NamedTuple):
     """What was done to a settings file.
@@ -152,7 +155,8 @@ def _program_that_runs() -> str:
             f"cannot find the program {PROGRAM} next to {sys.executable} or on the path:"
             " install da-score"
         )
-    if not _CACHES.isdisjoint(Path(program).parts):
+    folders = Path(program).parts
+    if _ENVIRONMENTS not in folders and not _CACHES.isdisjoint(folders):
         raise InputError(
             f"{program} is in a cache, and a hook has to last: install da-score first"
         )

@@ -693,8 +693,8 @@ def _(_: Here) -> str:
         events.put(WorkReset, resets[:most])
         (file,) = session_of(events).files
         file.parts = bytes(2 * count)
-        seen, _ = sightings_of([file], {})[0].corrections()
-        assert seen.resets == MOST_RESETS
+        corrections = sightings_of([file], {})[0].corrections()[0]
+        assert corrections.resets == MOST_RESETS
     return "nothing"
 
 

@@ -417,6 +417,9 @@ ON_OTHER_CODE = {
     "moved away, in one line": [
         says("mv src/a.py ../x; pytest -q; mv ../x src/a.py", "3 passed in 0.1s")
     ],
+    "moved away, in one line, and back into its folder": [
+        says("mv src/a.py ..; pytest -q; mv -t src ../a.py", "3 passed in 0.1s")
+    ],
     "taken out by a patch": [
         says("git diff HEAD > ../p; git apply -R ../p"),
         TESTS,
@@ -607,6 +610,14 @@ def test_tests_that_pass_on_the_work_again_excuse_a_failure(
                 says("git checkout own"),
             ],
             id="on the branch to which it comes back",
+        ),
+        pytest.param(
+            [says("rm -f out.xml; pytest -q; mv out.xml reports/", TESTS[1])],
+            id="with a report that goes elsewhere",
+        ),
+        pytest.param(
+            [says("mv src/a.py src/b.py; pytest -q; mv src/b.py src/c.py", TESTS[1])],
+            id="of a file that gets a new name again",
         ),
     ],
 )

@@ -561,7 +561,11 @@ class TestCommand:
 
     @pytest.mark.parametrize(
         ("folder", "problem"),
-        [(".cache/uv/archive-v0", "is in a cache"), (".cached/bin", "")],
+        [
+            (".cache/uv/archive-v0", "is in a cache"),
+            (".cache/pypoetry/virtualenvs/a/bin", ""),
+            (".cached/bin", ""),
+        ],
     )
     def test_does_not_install_what_does_not_last(
         self,

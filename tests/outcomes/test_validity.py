@@ -570,9 +570,9 @@ def test_of_outcomes_by_degrees_a_coin_has_a_correlation_of_0(
     pairs: str, tried: int
 ) -> None:
     cases = []
-    for n, (seen, truth) in enumerate(pairs.split() * 4):
-        observed = {"edits": float(seen)}
-        good = 0.2 + int(truth) / 2
+    for n, pair in enumerate(pairs.split() * 4):
+        observed = {"edits": float(pair[0])}
+        good = 0.2 + int(pair[1]) / 2
         cases.append(Case(n, f"s{n // 16}", good, "good", 10, good, {}, observed))
     found = validity(cases, "yield", "3.1.0", 14)
     assert (found.tried, len(found.foretelling)) == (tried, tried)

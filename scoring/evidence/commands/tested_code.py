@@ -256,8 +256,11 @@ def _is_undone_after(commands: Commands, index: int) -> bool:
     later = commands[index + 1 :]
     for command in later:
         if "mv" in command.words[:2]:
-            moved = set(map(posixpath.normpath, removed_paths(command.words)))
-            if not moved.isdisjoint(changed | removed_from):
+            targets = removed_paths(command.words)
+            if "-t" not in command.words:
+                targets = targets[-1:]
+            names = set(map(posixpath.normpath, targets))
+            if not names.isdisjoint(changed | removed_from):
                 return True
 
     code = [path for path in changed if path and not are_no_code([path])]
