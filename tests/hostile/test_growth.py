@@ -633,6 +633,19 @@ def test_time_grows_with_the_work_trees_of_a_session() -> None:
     assert not over_linear(work, lambda size: "x" * size)
 
 
+def test_time_grows_with_the_paths_that_a_line_changes_and_takes_back() -> None:
+    def line(size: int) -> str:
+        removed = " ".join(f"f{number}" for number in range(size // 24))
+        moved = "mv f1 f2 g1; pytest -q; " * (size // 200)
+        taken_back = " ".join(f"g{number}" for number in range(size // 24))
+        return f"rm {removed}; {moved} git checkout -- {taken_back}"
+
+    def work(text: str) -> None:
+        TOOLS.run_of(commands_of(text), text)
+
+    assert not over_linear(work, line)
+
+
 def test_time_grows_with_the_words_and_names_of_a_line(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

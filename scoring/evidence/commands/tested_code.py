@@ -5,7 +5,7 @@
 
 import posixpath
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import pairwise
 
 from scoring.evidence.scopes import is_code
@@ -54,6 +54,7 @@ _ONLY_SHOWS = frozenset({"-n", "--dry-run", "--check", "--stat", "log", "view"})
 _NOT_COMMITTED = frozenset({"-n", "--no-commit", "--squash"})
 _UNSTASH = ("pop", "apply", "branch")
 _KEEP_STASH = ("list", "show", "drop", "clear", "create", "store")
+_MOST_COMPARED = 1_000  # pairs of a path and a name that may take it back
 _NEW_BRANCH = frozenset({"-b", "-B", "-c", "-C", "--create", "--force-create"})
 _DETACH = frozenset({"--detach", "-d"})
 
@@ -205,8 +206,8 @@ def tests_other_code(
 ) -> bool:
     """Return whether a test run tests other code than the work, by the line's commands of git.
 
-    It does where the work is in a stash then, an older commit or another work tree is there, or git
-    takes back after the run what the line changed before it. Commands with ``-C`` are passed over.
+    It does where the work is in a stash then, or an older commit or another work tree is there.
+    Commands with ``-C`` are passed over.
 
     Args:
         commands: all commands of the line.
@@ -234,45 +235,63 @@ def tests_other_code(
             is_older = _is_older_after(call, is_older, returns_later=returns_later)
         elif call.subcommand == "worktree" and folder is not None:
             is_other_tree = is_other_tree or _adds_other_tree(call, folder)
-    is_undone = _is_undone_after(commands, index)
-    return bool(is_stashed or is_older or is_other_tree or is_undone)
+    return bool(is_stashed or is_older or is_other_tree)
 
 
-def _is_undone_after(commands: Commands, index: int) -> bool:
-    """Return whether code that was changed before a test run is taken or moved back after it.
+def undone_spans(commands: Commands) -> list[tuple[int, int]]:
+    """Return where a line has code that it takes or moves back: the first and the last command.
 
-    A file may be moved back into the folder from which it was moved.
+    A test run between the two is of other code than the work. A file may be moved back into the
+    folder from which it was moved.
     """
-    changed: set[str] = set()
-    removed_from: set[str] = set()
-    for command in commands[:index]:
-        changed.update(command.writes)
-        if command.words:
-            changed.add(rewritten_path(command.words))
-            removed = removed_paths(command.words)
-            changed.update(removed)
-            removed_from.update(map(posixpath.dirname, removed))
-
-    later = commands[index + 1 :]
-    for command in later:
+    changed: dict[str, int] = {}  # the first command that changed each path
+    emptied: dict[str, int] = {}  # or took something out of a folder
+    code: dict[str, int] = {}
+    spans = []
+    for index, command in enumerate(commands):
+        removed = removed_paths(command.words) if command.words else []
+        begun: list[int] = []
         if "mv" in command.words[:2]:
-            targets = removed_paths(command.words)
-            if "-t" not in command.words:
-                targets = targets[-1:]
-            names = set(map(posixpath.normpath, targets))
-            if not names.isdisjoint(changed | removed_from):
-                return True
+            targets = removed if "-t" in command.words else removed[-1:]
+            for target in map(posixpath.normpath, targets):
+                begun += _known(target, changed, emptied)
+        for reset in resets([command]):
+            for path in reset.paths:
+                begun += _known(path, changed)
+            if reset.kind in ("hard", "paths", "checkout"):
+                begun += _taken_back(reset.paths or (".",), code)
+        if begun:
+            spans.append((min(begun), index))
 
-    code = [path for path in changed if path and not are_no_code([path])]
-    code_here = [path for path in code if not path.startswith("/")]
-    for reset in resets(later):
-        if not changed.isdisjoint(reset.paths):
-            return True
-        if reset.kind in ("hard", "paths", "checkout"):
-            names = reset.paths or (".",)
-            if any(takes_back(name, path) for name in names for path in code_here):
-                return True
-    return False
+        paths = [*command.writes, *removed]
+        if command.words:
+            paths.append(rewritten_path(command.words))
+        for path in filter(None, paths):
+            changed.setdefault(path, index)
+            if not path.startswith("/") and not are_no_code([path]):
+                code.setdefault(path, index)
+        for path in removed:
+            emptied.setdefault(posixpath.dirname(path), index)
+    return spans
+
+
+def _known(path: str, *indexes: Mapping[str, int]) -> list[int]:
+    """Return what each mapping has for a path, where it has something."""
+    return [index_of[path] for index_of in indexes if path in index_of]
+
+
+def _taken_back(names: Sequence[str], code: Mapping[str, int]) -> list[int]:
+    """Return what ``code`` has for the paths that a reset takes back, by the names in it.
+
+    Of many paths and names each counts as taken back.
+    """
+    if len(names) * len(code) > _MOST_COMPARED:
+        return list(code.values())
+    indexes = []
+    for path, index in code.items():
+        if any(takes_back(name, path) for name in names):
+            indexes.append(index)
+    return indexes
 
 
 def takes_back(name: str, path: str) -> bool:

@@ -12,7 +12,7 @@ from .programs import FAIL_BY_THEMSELVES, Words
 from .run_folders import folder_of
 from .shell_command import Commands, ShellCommand
 from .shown_output import PRINTED_WORD, ShownOutput, readers_of, shown_output
-from .tested_code import checked_out_code, tests_other_code
+from .tested_code import checked_out_code, tests_other_code, undone_spans
 from .tool_table import OWN_COMMANDS, SCRIPT_TOOL, program_name, tool_table
 
 LABEL_LIMIT = 60
@@ -248,8 +248,11 @@ def _run_of_other_code(
     if not (stashed or moves_files) and next(git_commands(commands), None) is None:
         return ""
 
+    spans = undone_spans(commands)
     for index in sorted(folders, reverse=True):
-        if tests_other_code(commands, index, folders[index], stashed=stashed):
+        is_undone = any(first < index < last for first, last in spans)
+        folder = folders[index]
+        if is_undone or tests_other_code(commands, index, folder, stashed=stashed):
             return "last" if index == max(folders) else "earlier"
     return ""
 
