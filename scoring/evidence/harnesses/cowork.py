@@ -61,7 +61,8 @@ class Cowork(Harness):
         own_folder = re.compile(
             rb'("cwd"\s*:\s*")' + re.escape(_escaped(root)) + rb'(?:/[^"]*)?"'
         )
-        shared_folder = re.compile(b"|".join(map(re.escape, folders)))
+        longest_first = sorted(folders, reverse=True)  # one may begin like another
+        shared_folder = re.compile(b"|".join(map(re.escape, longest_first)))
 
         for line in lines_in(path):
             if folders:

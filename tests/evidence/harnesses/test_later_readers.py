@@ -473,10 +473,11 @@ def test_no_value_of_another_type_stops_the_readers_of_documents(part: int) -> N
 
 
 class TestCowork:
+    @pytest.mark.parametrize("folders", [[FOLDER, "/work/other"], ["/x/ap", FOLDER]])
     def test_of_several_folders_work_is_in_none_but_files_are_theirs(
-        self, tmp_path: Path
+        self, tmp_path: Path, folders: list[str]
     ) -> None:
-        events = events_of(cowork(tmp_path, STORY, [FOLDER, "/work/other"]), "cowork")
+        events = events_of(cowork(tmp_path, STORY, folders), "cowork")
         assert {span.cwd for span in events.spans} == {MACHINE}
         assert seen(events)["edits"] == FOUND["edits"]
 
