@@ -81,7 +81,7 @@ def outcomes_page(rows: Sequence[BecameRow], horizon_days: float) -> Page:
     if young:
         text += f"; {young} landed too recently to tell"
     if unread:
-        text += f"; git lacks lines of {unread}"
+        text += f"; git could not read lines of {unread}"
     yield f"{text}."
 
     for row in rows:
@@ -144,7 +144,7 @@ def outcome_text(
         )
 
     if outcome.is_unread:
-        return "What became of its lines is not known: git lacks some of them here."
+        return "What became of its lines is not known: git could not read some of them."
 
     # What undid the work, or else how much of it was changed.
     taken = outcome.taken_back

@@ -149,7 +149,7 @@ def became_page(
     unread = sum(bool(row.unit.outcome and row.unit.outcome.is_unread) for row in rows)
     if unread:
         units = counted(unread, "unit")
-        yield f"Git lacks lines of {units} here, so what was fixed or undone later is not known."
+        yield f"Git could not read lines of {units}: what was fixed or undone later is not known."
     elif not fixed.whole:
         yield f"None can be judged yet: what was {FIXED_LATER} is counted {counted_when}."
 

@@ -1478,19 +1478,19 @@ def test_work_whose_lines_git_lacks_is_not_called_sound_or_young(
 
     page = da_score(*asked).out
     assert (
-        "\nWhat became of its lines is not known: git lacks some of them here.\n"
+        "\nWhat became of its lines is not known: git could not read some of them.\n"
         in page
     )
     assert sound not in page
     page = da_score("work", *places, "--no-cache").out
     assert (
-        "\nGit lacks lines of 1 unit here, so what was fixed or undone later is not known.\n"
+        "\nGit could not read lines of 1 unit: what was fixed or undone later is not known.\n"
         in page
     )
     assert "None can be judged yet" not in page
     if has_entry:
         page = da_score("outcomes", *places, "--no-cache").out
-        assert "None can be judged; git lacks lines of 1." in page
+        assert "None can be judged; git could not read lines of 1." in page
 
 
 @cases(
