@@ -657,8 +657,8 @@ def _(here: Here) -> str:
     assert facts[0].turns == 2
 
     for length in (1_024, 1_000_000):
-        names = {"sessionId": "s" * length, "cwd": "/a" * (length // 2)}
-        path = put(here.folder / "named.jsonl", response(1, **names))
+        line = response(1) | {"sessionId": "s" * length, "cwd": "/a" * (length // 2)}
+        path = put(here.folder / "named.jsonl", line)
         (span,) = events_of(path, "claude").spans
         assert (span.session, span.cwd) == ("s" * 1_024, "/a" * 512)
     return "nothing"

@@ -120,7 +120,7 @@ class Branches(NamedTuple):
         """Choose the trunk where the user named none, first at the remote that decides.
 
         That is the default branch of the remote, else the first usual name at the remote, else the
-        first usual name here, else the only branch where there is no remote, else no trunk. What
+        first usual name here, else the only branch where no remote exists, else no trunk. What
         ``upstream`` has is chosen instead of a branch of the remote where it is ahead of that.
         """
         remote = self.remote
