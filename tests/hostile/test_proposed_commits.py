@@ -425,6 +425,14 @@ ON_OTHER_CODE = {
         TESTS,
         says("git apply ../p"),
     ],
+    "put in by a patch": [says("git apply ../p"), TESTS, says("git apply -R ../p")],
+    "put in by a patch, and reset": [
+        says("git apply ../p && pytest -q", "3 passed in 0.1s"),
+        says("git checkout -- src/b.py"),
+    ],
+    "taken out by a patch, in one line": [
+        says("git apply -R ../p; pytest -q; git apply ../p", "3 passed in 0.1s")
+    ],
     "kept as a commit": [
         says("git commit -qam x; git reset --hard HEAD~1"),
         TESTS,
@@ -610,6 +618,14 @@ def test_tests_that_pass_on_the_work_again_excuse_a_failure(
                 says("git checkout own"),
             ],
             id="on the branch to which it comes back",
+        ),
+        pytest.param(
+            [says("git apply ../fix && pytest -q", TESTS[1]), says("git apply ../b")],
+            id="with a patch in the same line, and another one later",
+        ),
+        pytest.param(
+            [says("git cherry-pick -n abc1234 && pytest -q", TESTS[1])],
+            id="with a commit that is not made yet",
         ),
         pytest.param(
             [says("rm -f out.xml; pytest -q; mv out.xml reports/", TESTS[1])],

@@ -4,7 +4,7 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from scoring.evidence.commands.tested_code import are_no_code
+from scoring.evidence.commands.tested_code import ADDED, are_no_code
 from scoring.evidence.transcripts.events import WorkReset
 
 from .sighting import Sighting
@@ -16,7 +16,7 @@ class CodeChanges:
 
     Attributes:
         times: when other code was checked out, or code removed, in order.
-        names: the branch or commit that was checked out at each time, or "".
+        names: the branch or commit that was checked out at each time, ``ADDED`` or "".
         replaced_at: when code was last checked out, taken back or moved back; 0 for never.
     """
 
@@ -47,6 +47,8 @@ class CodeChanges:
             begin = max(begin - 1, 0)  # no code is checked out in its own line
         last_name = self.names[-1]
         is_of_end = last_name != "" and {*self.names[begin:end]} == {last_name}
+        if last_name == ADDED and self.replaced_at > self.times[-1]:
+            return True  # what was added may be taken out
         return not is_of_end
 
     def let_replace(

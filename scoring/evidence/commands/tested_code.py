@@ -59,6 +59,10 @@ _NEW_BRANCH = frozenset({"-b", "-B", "-c", "-C", "--create", "--force-create"})
 _DETACH = frozenset({"--detach", "-d"})
 
 
+ADDED = "+"
+"""What a patch, or a commit that is not made yet, adds to the work. No branch has this name."""
+
+
 def stash_states(commands: Commands) -> list[bool]:
     """Return, for each ``git stash`` that puts work into a stash or takes it out, whether it is in.
 
@@ -80,8 +84,8 @@ def checked_out_code(commands: Commands, folder: str = "") -> str | None:
         folder: the folder in which they start; "": not known.
 
     Returns:
-        The branch, tag or SHA where that is all that ``git checkout`` or ``git switch`` names; ""
-        for other code, as after ``git revert`` or ``git clean``; None where the code stays.
+        The branch, tag or SHA that ``git checkout`` or ``git switch`` names alone; :data:`ADDED`;
+        "" for other code, as after ``git revert`` or ``git clean``; None where the code stays.
     """
     code = None
     if any(command.words[:3] == ("gh", "pr", "checkout") for command in commands):
@@ -94,7 +98,10 @@ def checked_out_code(commands: Commands, folder: str = "") -> str | None:
         if is_here and _checks_out_other_code(call):
             is_named = call.subcommand in ("checkout", "switch")
             alone = _NAME.fullmatch(" ".join(call.arguments)) if is_named else None
+            is_first = code is None
             code = alone[0] if alone else ""
+            if is_first and _adds_code(call):
+                code = ADDED
     return code
 
 
@@ -159,6 +166,12 @@ def _checks_out_other_code(call: GitCommand) -> bool:
         case "bisect":
             return options.isdisjoint(_ONLY_SHOWS)
     return call.subcommand not in _KEEP_CODE  # an alias may do anything
+
+
+def _adds_code(call: GitCommand) -> bool:
+    """Return whether a command that puts other code into the work tree adds it to the work."""
+    is_reverse = not {"-R", "--reverse"}.isdisjoint(call.arguments)
+    return call.subcommand in ("apply", "cherry-pick", "merge") and not is_reverse
 
 
 def _paths_of(call: GitCommand, operands: Sequence[str]) -> list[str]:
