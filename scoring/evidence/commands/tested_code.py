@@ -258,7 +258,7 @@ def undone_spans(commands: Commands) -> list[tuple[int, int]]:
     folder from which it was moved.
     """
     changed: dict[str, int] = {}  # the first command that changed each path
-    emptied: dict[str, int] = {}  # or took something out of a folder
+    emptied: dict[str, int] = {}  # or took code out of a folder
     code: dict[str, int] = {}
     spans = []
     for index, command in enumerate(commands):
@@ -284,7 +284,8 @@ def undone_spans(commands: Commands) -> list[tuple[int, int]]:
             if not path.startswith("/") and not are_no_code([path]):
                 code.setdefault(path, index)
         for path in removed:
-            emptied.setdefault(posixpath.dirname(path), index)
+            if not are_no_code([path]):
+                emptied.setdefault(posixpath.dirname(path) or ".", index)
     return spans
 
 
@@ -308,10 +309,7 @@ def _taken_back(names: Sequence[str], code: Mapping[str, int]) -> list[int]:
 
 
 def takes_back(name: str, path: str) -> bool:
-    """Return whether a reset that names a file or a folder takes a path back.
-
-    "" and "." name all files.
-    """
+    """Return whether a reset that names a file, a folder, or all ("" or ".") takes a path back."""
     folder = posixpath.normpath(name)
     return folder == "." or f"/{folder}/" in f"/{path}/"
 

@@ -33,6 +33,8 @@ FILES = [" ".join(f"{letter}{number}.py" for number in range(40)) for letter in 
         pytest.param("rm a.py; rm b.py; git reset --hard", [(0, 2)], id="all files"),
         pytest.param("pytest; rm a.py; git checkout a.py", [(1, 2)], id="after a run"),
         pytest.param("mv a.py ../b; pytest; mv ../b a.py", [(0, 2)], id="moved back"),
+        pytest.param("mv a.py ..; pytest; mv ../a.py .", [(0, 2)], id="moved here"),
+        pytest.param("rm a.txt; pytest; mv ../b.txt .", [], id="no code is removed"),
         pytest.param("mv a.py b.py; pytest; mv b.py c.py", [], id="moved again"),
         pytest.param("rm a.txt; pytest; git reset --hard", [], id="no code"),
         pytest.param(
