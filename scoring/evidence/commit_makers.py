@@ -328,7 +328,8 @@ def _maker_of(
 def _times_of_checkpoints(work: WorkOfAgents) -> SessionTimes:
     """Return by checkpoint and session id when the session last wrote for the checkpoint.
 
-    That is the last line of its transcript, or else when the checkpoint says that it was stored.
+    That is the time of the last line of its transcript, else when the checkpoint says that it was
+    stored, else 0.
     """
     times: SessionTimes = {}
     for name, checkpoint in work.checkpoints.items():

@@ -87,7 +87,7 @@ class Repository(NamedTuple):
         """The value of ``{name}``: the last part of path or URL, without ``.tar.gz`` and such."""
         place = self.url or str(self.repo_dir)
         last = posixpath.basename(place.rstrip("/"))
-        for ending in reversed(ARCHIVE_ENDINGS):
+        for ending in ARCHIVE_ENDINGS:
             if last.endswith(ending):
                 return last.removesuffix(ending)
         return last

@@ -196,7 +196,7 @@ class _Collector:
         """
         unanswered = set()
         for commit in file.events.of(CommitMade):
-            if not commit.sha and commit.line == commit.called_at:
+            if not commit.sha and commit.line == commit.called_at:  # no result follows
                 unanswered.add(commit.line)
         calls = sorted(call.line for call in file.events.of(Call)) if unanswered else []
 

@@ -35,7 +35,7 @@ def commits_of_unnamed(read: AllWork, git: AttributedHistory) -> dict[str, str]:
     """Return the SHAs of the commits of checkpoints that no message names, by checkpoint id.
 
     A checkpoint without a commit is left out, and so is one that does not state when it was stored.
-    The commit is the first of these that exists:
+    The commit is the first of these that exists, authored within 14 days:
 
     - the one commit that names no checkpoint, was authored within five seconds of when the
       checkpoint was stored, and changed one of its files;
@@ -44,7 +44,7 @@ def commits_of_unnamed(read: AllWork, git: AttributedHistory) -> dict[str, str]:
     - of the commits of which nine tenths are lines of the checkpoint, as after a split, the one
       with most of them, if together they have nine tenths of the checkpoint's lines;
     - the first commit after the last edit for the checkpoint that changed one of the edited files,
-      if it changed all of them and its own checkpoints list all sessions.
+      if it changed all of them, its checkpoints list all sessions, and none committed in between.
 
     Args:
         read: all checkpoints and transcripts.

@@ -199,6 +199,7 @@ class CommitHistory(TrunkHistory):
         Args:
             time: seconds since 1970, compared with committer times.
         """
+        # the times fall from the tip on
         index = bisect_left(self._oldest_since, -time, key=neg)
         if index == len(self._oldest_since):
             return ""

@@ -120,10 +120,7 @@ class Git:
         return answer.stdout
 
     def chunks(
-        self,
-        *arguments: str,
-        stdin: bytes = b"",
-        timeout: float | None = None,
+        self, *arguments: str, stdin: bytes = b"", timeout: float | None = None
     ) -> Generator[bytes, None, None]:
         """Yield what git prints as it comes, because it may be gigabytes.
 
@@ -195,13 +192,14 @@ class Git:
         timeout: float | None = None,
         environment: Mapping[str, str] | None = None,
     ) -> Iterator["GitProcess"]:
-        """Start git, and end it when the block fails. A GitError says that it cannot start.
+        """Start git in a session of its own, and end all processes of that when the block fails.
 
-        Git gets a session of its own, so that the processes that it starts end with it.
+        An interrupt waits until git has started. A GitError says that it cannot start.
         """
         compares = arguments[0] in _COMPARISONS
         index = {"GIT_INDEX_FILE": _NO_INDEX} if compares else {}
         memory = limits.MEMORY_LIMIT if compares else self.history_memory
+        signals = signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGINT])
         try:
             popen = subprocess.Popen(
                 limits.limited(self._command(arguments), memory, self.seconds),
@@ -212,15 +210,16 @@ class Git:
                 stderr=subprocess.PIPE,
                 bufsize=0,
             )
-        except FileNotFoundError as e:
-            raise GitError(
-                "git was not found on PATH; install git 2.32 or newer"
-            ) from e
         except (OSError, ValueError) as e:
-            raise GitError(f"git could not be started: {e}") from e
+            signal.pthread_sigmask(signal.SIG_SETMASK, signals)
+            reason = f"git could not be started: {e}"
+            if isinstance(e, FileNotFoundError):
+                reason = "git was not found on PATH; install git 2.32 or newer"
+            raise GitError(reason) from e
 
         with popen:
             try:
+                signal.pthread_sigmask(signal.SIG_SETMASK, signals)
                 limits.limit_process(popen.pid, memory, self.seconds)
                 yield GitProcess(popen, self, timeout or time_limit())
             except BaseException:

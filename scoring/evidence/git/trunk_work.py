@@ -78,7 +78,9 @@ class WorkOnTrunk:
         self._graph = trunk.graph
         self._kept_name = f"undone {trunk.code_globs} {trunk.horizon}".encode()
         self._fates: dict[str, Fate | None] = {}
-        self._unread: set[str] = set()  # works of which git lacks a patch that may tell
+        self._unread: set[str] = (
+            set()
+        )  # SHAs of those of which git lacks a patch that may tell
         self._files: dict[TrunkWork, list[int]] = {}  # as of _KeptUndone
         self._since = cache(self._new_commits)
         self.unanswered: set[TrunkWork] = set()

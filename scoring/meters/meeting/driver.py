@@ -92,16 +92,15 @@ def take_record(
 
     earlier = state.records
     messages = state.messages
-    if earlier:
-        last_number = earlier[-1]["round_index"]
-        if state.doubts and number == last_number:
-            messages = state.messages_of_round
-            earlier = earlier[:-1]
-            record[DOUBTS_ASKED] = True
-        elif number != last_number + 1:
-            raise MeetingError(
-                f"{source}: round {number} where round {state.next_round} belongs"
-            )
+    last_number = earlier[-1]["round_index"] if earlier else 0
+    if state.doubts and number == last_number:
+        messages = state.messages_of_round
+        earlier = earlier[:-1]
+        record[DOUBTS_ASKED] = True
+    elif number != last_number + 1:
+        raise MeetingError(
+            f"{source}: round {number} where round {state.next_round} belongs"
+        )
 
     if messages:
         record["messages"] = messages

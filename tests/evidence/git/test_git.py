@@ -3,11 +3,14 @@
 import json
 import os
 import shutil
+import signal
 import stat
+import subprocess
+import threading
 from collections.abc import Generator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import pytest
 from helpers.doors import watched_doors
@@ -593,6 +596,32 @@ class TestLines:
         started = int(next(lines))
         lines.close()
         assert becomes(lambda: not is_running(started))
+
+    def test_that_are_interrupted_while_git_starts_end_git(
+        self, lone: Repo, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        repository = GitRepository(lone.path)
+        script(tmp_path / "git", "exec sleep 600")
+        monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
+        started = []
+
+        class Interrupted(subprocess.Popen[bytes]):
+            """A process during the start of which an interrupt comes."""
+
+            def __init__(self, *args: Any, **more: Any) -> None:
+                super().__init__(*args, **more)
+                started.append(self.pid)
+                signal.pthread_kill(threading.get_ident(), signal.SIGINT)
+
+        monkeypatch.setattr(subprocess, "Popen", Interrupted)
+        usual = signal.signal(signal.SIGINT, signal.default_int_handler)
+        try:
+            with pytest.raises(KeyboardInterrupt):
+                next(repository.lines("log"))
+        finally:
+            signal.signal(signal.SIGINT, usual)
+        (git,) = started
+        assert becomes(lambda: not is_running(git))
 
 
 class TestObjects:

@@ -54,6 +54,15 @@ def test_what_is_no_state_is_refused(
     assert state.read_text() == content
 
 
+def test_a_record_of_another_round_is_refused(tmp_path: Path) -> None:
+    state = open_state(tmp_path / "m.json")
+    with pytest.raises(ValueError, match="round 2 where round 1 belongs"):
+        take_record(state, json.dumps(ROUNDS[1]))
+    state = take_record(state, json.dumps(ROUNDS[0]))
+    with pytest.raises(ValueError, match="round 3 where round 2 belongs"):
+        take_record(state, json.dumps(ROUNDS[2]))
+
+
 def test_a_meeting_that_is_over_takes_nothing_more(tmp_path: Path) -> None:
     state = open_state(tmp_path / "m.json")
     for given in ROUNDS[:3]:
