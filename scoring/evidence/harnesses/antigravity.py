@@ -92,15 +92,16 @@ class AntigravityReader(ToolReader):
         session = text_in(self.shown, "session")
         model = text_in(measured, "model")
         self.note_session(text_in(self.shown, "folder"), session, model=model)
-        # a step that runs may come again when it has ended: these are two events
-        step = index if line.get("status") in _ENDS else f"{index} runs"
+        kind = text_in(line, "type")
+        # a result of what runs may come again when that has ended: these are two events
+        has_ended = line.get("status") in _ENDS or kind == "PLANNER_RESPONSE"
+        step = index if has_ended else f"{index} runs"
         if not self.begin_event(
             time_in(line, "created_at"), session or json.dumps(line), step
         ):
             return
 
         source = line.get("source")
-        kind = text_in(line, "type")
         if source == "USER_EXPLICIT":
             text = text_in(line, "content")
             typed = _TYPED.search(text)

@@ -544,6 +544,21 @@ class TestAntigravity:
         ended = step_line(2, "RUN_COMMAND", text, status=status)
         assert seen(self.read(tmp_path, called, ended)).get("failed", []) == failed
 
+    def test_a_response_that_comes_again_when_it_has_ended_is_a_copy(
+        self, tmp_path: Path
+    ) -> None:
+        running = step_line(1, "PLANNER_RESPONSE", status="RUNNING")
+        path = antigravity(tmp_path, ())
+        put(
+            path,
+            *[
+                line | {"step_index": 0}
+                for line in (running, running | {"status": "DONE"})
+            ],
+        )
+        lines = events_of(path, "antigravity").lines
+        assert [line.key for line in lines] == [lines[0].key] * 2
+
     def test_an_artifact_is_no_code_and_a_checkpoint_a_compaction(
         self, tmp_path: Path
     ) -> None:
