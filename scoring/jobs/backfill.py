@@ -275,7 +275,7 @@ def _bring_up_to_date(
 def _watched_files(
     log: Path, sources: Sources, records: Iterable[IterationRecord]
 ) -> Watched:
-    """Return what to watch beside git and transcripts: the log with its sidecars, and artifacts."""
+    """Return what to watch apart from git and transcripts: the log and artifacts."""
     artifacts = set()
     for record in records:
         for artifact in filter(None, map(trim, record.artifacts)):
