@@ -198,7 +198,8 @@ class CodexCalls(EventReader):
 
         output = output_of(payload)
         # words alone may refuse it only where nothing says that it ran
-        self.refuses_in_words = not output.header and output.failed is None
+        says_that_it_ran = output.failed is not None and not output.is_not_run
+        self.refuses_in_words = not output.header and not says_that_it_ran
         states_failure = RESULTS[payload.type]
         failed = states_failure(payload) if states_failure else output.failed
         if call in self._programs or starting_call in self._programs:

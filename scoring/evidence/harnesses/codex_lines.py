@@ -135,11 +135,13 @@ class CodexOutput(NamedTuple):
         header: its header; "" without one.
         printed: what the command printed.
         failed: whether the output says that the call failed; None where it does not say.
+        is_not_run: whether it says that the call could not be run.
     """
 
     header: str
     printed: str
     failed: bool | None = None
+    is_not_run: bool = False
 
 
 def was_refused(payload: CodexPayload) -> bool:
@@ -162,7 +164,8 @@ def output_of(payload: CodexPayload) -> CodexOutput:
         failed = failure_in(answer, "metadata.exit_code")
         return CodexOutput("", printed if isinstance(printed, str) else text, failed)
     if not text.startswith(_HEADER):
-        return CodexOutput("", text, True if text.startswith(_NOT_RUN) else None)
+        is_not_run = text.startswith(_NOT_RUN)
+        return CodexOutput("", text, is_not_run or None, is_not_run)
 
     failed = _header_states_failure(text)
     if text.endswith(_END_OF_HEADER.rstrip()):

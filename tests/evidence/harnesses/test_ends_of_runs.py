@@ -367,8 +367,9 @@ REFUSED = "exec command rejected by user"
     [
         (json.dumps({"output": REFUSED, "metadata": {"exit_code": 1}}), [False]),
         (REFUSED, []),
+        ("failed to parse function arguments: missing field `cmd`", []),
     ],
-    ids=["printed", "refused"],
+    ids=["printed", "refused", "could-not-run"],
 )
 def test_a_command_of_codex_with_an_exit_code_was_not_refused(
     tmp_path: Path, said: str, runs: list[bool | None]
@@ -433,12 +434,12 @@ def test_cowork(tmp_path: Path, tool: str, result: Line, passed: bool | None) ->
     assert ends(cowork(tmp_path, tool, result), tmp_path) == [passed]
 
 
-REFUSED = "Permission to use the shell has been denied\n1 failed in 0.1s"
+DENIED = "Permission to use the shell has been denied\n1 failed in 0.1s"
 
 
 @pytest.mark.parametrize(
     ("refused", "ended"),
-    [({"content": REFUSED}, [False]), ({"content": REFUSED, "is_error": True}, [])],
+    [({"content": DENIED}, [False]), ({"content": DENIED, "is_error": True}, [])],
 )
 def test_what_tests_print_in_the_shell_of_cowork_refuses_them_only_with_an_error(
     tmp_path: Path, refused: Line, ended: list[bool]
