@@ -15,6 +15,7 @@ from scoring.log.load import no_such_entry
 from scoring.log.places import entry_places
 from scoring.log.selection import Selection
 from scoring.log.settings import Settings
+from scoring.outcomes.outcome_rules import outcome_rules
 from scoring.outcomes.prices import stored_prices
 from scoring.sidecars.provenance import read_provenance
 from scoring.sidecars.read_scores import read_score
@@ -31,7 +32,7 @@ from .options import (
     shared_options,
 )
 from .output import progress, reply
-from .reading import exit_if_broken, log_view, outcome_rules, rubric_of
+from .reading import exit_if_broken, log_view, rubric_of
 from .work_reading import (
     has_no_log,
     landing_line,

@@ -4,6 +4,7 @@ from scoring.evidence.rewards import rewards
 from scoring.examine import subjects_by_iteration
 from scoring.frozen import PlainData
 from scoring.log.settings import Settings
+from scoring.outcomes.outcome_rules import outcome_rules
 from scoring.views.outcome_pages import BecameRow, outcomes_page
 
 from .options import (
@@ -12,7 +13,6 @@ from .options import (
     settings_command,
 )
 from .output import reply
-from .reading import outcome_rules
 from .work_reading import entries_of, read_ledger
 
 

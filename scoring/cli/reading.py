@@ -23,7 +23,7 @@ from scoring.frozen import PlainData
 from scoring.log.find import FoundLog, find_logs
 from scoring.log.selection import Selection
 from scoring.log.settings import Settings, resolve_settings
-from scoring.outcomes.outcome_rules import outcome_rules as outcome_rules
+from scoring.outcomes.outcome_rules import outcome_rules
 
 from .group import BROKEN_ENTRIES
 from .options import prepared_settings

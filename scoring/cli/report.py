@@ -13,6 +13,7 @@ from scoring.files import atomic_stream
 from scoring.log.selection import Selection
 from scoring.log.settings import Settings
 from scoring.outcomes.cases import Case
+from scoring.outcomes.outcome_rules import outcome_rules
 from scoring.outcomes.validity import validity
 from scoring.sidecars.meaning import keep_meaning
 from scoring.text import as_utf8, counted
@@ -35,7 +36,7 @@ from .options import (
     valued,
 )
 from .output import on_terminal, progress, reply, show, write_bytes
-from .reading import log_view, outcome_rules, rubric_of
+from .reading import log_view, rubric_of
 from .work_reading import meaning_key
 
 _STANDARD_OUTPUT = Path("-")

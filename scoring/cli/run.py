@@ -13,6 +13,7 @@ from scoring.log.model import Records
 from scoring.log.selection import Selection
 from scoring.log.settings import Settings
 from scoring.outcomes.ledger import Ledger
+from scoring.outcomes.outcome_rules import outcome_rules
 from scoring.scored import LogSummary, ScoredIteration
 from scoring.sidecars.provenance import Loss
 from scoring.views.run_pages import RunShown, run_item, run_page, run_payload
@@ -27,7 +28,7 @@ from .options import (
     settings_command,
 )
 from .output import on_terminal, progress, put_item, say, show, write_json_around
-from .reading import log_view, outcome_rules, report_broken_entries, rubric_of, sources
+from .reading import log_view, report_broken_entries, rubric_of, sources
 from .work_reading import meaning_of
 
 _MEMORY_FOR_JSON = 8 << 20

@@ -7,6 +7,7 @@ from rubric import find_rubric
 from scoring.frozen import PlainData
 from scoring.log.settings import Settings
 from scoring.outcomes.cases import OUTCOMES, OutcomeName, log_cases
+from scoring.outcomes.outcome_rules import outcome_rules
 from scoring.outcomes.validity import gain_over, validity
 from scoring.sidecars.meaning import keep_meaning
 from scoring.views.table import Block
@@ -19,7 +20,7 @@ from .options import (
     valued,
 )
 from .output import progress, reply
-from .reading import outcome_rules, report_broken_entries, sources_by_rules
+from .reading import report_broken_entries, sources_by_rules
 from .work_reading import meaning_key
 
 _ALL_BUT_RUBRIC = [name for name in SCORING_OPTIONS if name != "rubric"]

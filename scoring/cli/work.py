@@ -9,6 +9,7 @@ from scoring.errors import NotFoundError
 from scoring.evidence.git.agents import people_named
 from scoring.log.selection import Period, period_between, today_here
 from scoring.log.settings import Settings
+from scoring.outcomes.outcome_rules import outcome_rules
 from scoring.outcomes.prices import stored_prices
 from scoring.outcomes.unit import Unit
 from scoring.views.against import against_page, compare
@@ -31,7 +32,6 @@ from .options import (
     valued,
 )
 from .output import reply
-from .reading import outcome_rules
 from .work_reading import notes_on_sources, read_ledger
 
 

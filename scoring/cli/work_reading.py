@@ -10,11 +10,12 @@ from scoring.evidence.kept_answers import AnswerStore
 from scoring.log.load import Broken, load_iteration_log
 from scoring.log.model import IterationRecord
 from scoring.log.settings import DEFAULT_LOG_DIR, Settings
+from scoring.outcomes.outcome_rules import outcome_rules
 from scoring.sidecars.meaning import Meaning, kept_meaning, score_mark
 from scoring.views.landing_text import landing_text, states_text, unit_text
 
 from .output import progress, warn
-from .reading import observing_sources, outcome_rules, warn_of_broken_entry
+from .reading import observing_sources, warn_of_broken_entry
 
 if TYPE_CHECKING:  # most iterations landed, which git alone says
     from scoring.outcomes.ledger import Ledger

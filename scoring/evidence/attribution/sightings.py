@@ -10,6 +10,7 @@ from operator import attrgetter
 
 from msgspec.structs import replace
 
+from scoring.evidence.commands.tested_code import taken_back
 from scoring.evidence.commands.verifier_programs import TOOLS_BY_VERIFIER_TYPE
 from scoring.evidence.scopes import CodeFiles, is_code
 from scoring.evidence.transcripts.events import (
@@ -37,7 +38,7 @@ from scoring.evidence.transcripts.streams import File, SessionKey
 
 from .code_changes import CodeChanges, changes_code
 from .sighting import Sighting
-from .undone_edits import SpoiledRuns, taken_back, undone_edits
+from .undone_edits import SpoiledRuns, undone_edits
 
 _TEST_VERIFIERS = frozenset(
     ("unit", "test", "tests", "integration", "e2e", "regression", "acceptance")
@@ -344,7 +345,7 @@ class Sightings:
         """Return whether the session had edited, up to a reset, what the reset takes back."""
         edited = self.edited.get(reset.session, {})
         before = takewhile(lambda path: edited[path] <= reset.time, edited)
-        return any(True for _ in taken_back(reset, before))
+        return any(True for _ in taken_back(reset.text, before))
 
     def ran_for(self, verifier_type: str) -> bool:
         """Return whether a command ran for a verifier of a type.

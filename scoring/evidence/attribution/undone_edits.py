@@ -5,12 +5,12 @@ docs/EVIDENCE.md, "Observations", has the rules.
 
 from bisect import bisect_right
 from collections import defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from itertools import accumulate
 from operator import attrgetter
 from typing import NamedTuple
 
-from scoring.evidence.commands.tested_code import takes_back
+from scoring.evidence.commands.tested_code import taken_back
 from scoring.evidence.transcripts.events import (
     Edit,
     LinesWritten,
@@ -144,17 +144,10 @@ def undone_edits(seen: Iterable[Sighting]) -> list[Undoing]:
         elif isinstance(sighting.event, WorkReset):
             if sighting.event.kind in ("revert", "amend"):
                 continue
-            for path in list(taken_back(sighting, files)):
+            for path in list(taken_back(sighting.text, files)):
                 taken += files.pop(path).edits
         if taken:
             by_git = isinstance(sighting.event, WorkReset)
             began = min(edit.time for edit in taken)
             undone.append(Undoing(taken, began, sighting.time, by_git))
     return undone
-
-
-def taken_back(reset: Sighting, paths: Iterable[str]) -> Iterator[str]:
-    """Yield the files that a reset takes back: it names them, a folder, "." or nothing."""
-    for path in paths:
-        if takes_back(reset.text, path):
-            yield path

@@ -5,7 +5,7 @@
 
 import posixpath
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import pairwise
 
 from scoring.evidence.scopes import is_code
@@ -301,17 +301,18 @@ def _taken_back(names: Sequence[str], code: Mapping[str, int]) -> list[int]:
     """
     if len(names) * len(code) > _MOST_COMPARED:
         return list(code.values())
-    indexes = []
-    for path, index in code.items():
-        if any(takes_back(name, path) for name in names):
-            indexes.append(index)
-    return indexes
+    return [code[path] for name in names for path in taken_back(name, code)]
 
 
-def takes_back(name: str, path: str) -> bool:
-    """Return whether a reset that names a file, a folder, or all ("" or ".") takes a path back."""
+def taken_back(name: str, paths: Iterable[str]) -> Iterator[str]:
+    """Yield the paths that a reset takes back which names a file or a folder.
+
+    "" and "." name all files.
+    """
     folder = posixpath.normpath(name)
-    return folder == "." or f"/{folder}/" in f"/{path}/"
+    for path in paths:
+        if folder == "." or f"/{folder}/" in f"/{path}/":
+            yield path
 
 
 def _git_calls(commands: Commands) -> Iterator[GitCommand]:
