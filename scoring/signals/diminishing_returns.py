@@ -56,7 +56,9 @@ class DiminishingReturns(Signal):
 def deliberation_shown(
     facts: DeliberationFacts | None, iteration: int
 ) -> Deliberation | None:
-    """Return what is shown of a deliberation, or None without one. It need not have a vote.
+    """Return what is shown of a deliberation, or None without a DR transcript.
+
+    Its value is absent where the transcript cannot be read or has no vote.
 
     Args:
         facts: what the meter measured; None without a DR transcript.

@@ -154,12 +154,14 @@ def _no_tokens(facts: TranscriptFacts, observed: Observed | None) -> SignalValue
 
 
 def _harness_names(facts: TranscriptFacts) -> str:
-    """Return the harnesses of the turns in brackets, since their rates do not compare, or ""."""
+    """Return " (codex)", or " (claude 3, codex 2)" with the turns of each, or "" without turns.
+
+    The rates of harnesses do not compare.
+    """
     with_turns = [harness for harness in facts.harnesses if harness.turns]
     if not with_turns:
         return ""
     if len(with_turns) == 1:
         return f" ({with_turns[0].name})"
-    return (
-        f" ({', '.join(f'{harness.name} {harness.turns}' for harness in with_turns)})"
-    )
+    counts = [f"{harness.name} {harness.turns}" for harness in with_turns]
+    return f" ({', '.join(counts)})"

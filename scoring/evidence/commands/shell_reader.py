@@ -119,9 +119,9 @@ class ShellReader:
     expects_body: bool = False  # of a function, after its name
 
     def read(self) -> list[ShellEvent]:
-        """Return the commands and what separates them, in order. Call this once.
+        """Return the commands, and what separates and groups them, in order. Call this once.
 
-        Commands of a substitution come before the command that has the substitution.
+        A substitution is a group, which comes before the command that has it.
         """
         text = self.text
         position = 0

@@ -186,8 +186,8 @@ class Branches(NamedTuple):
         """Choose the default branch of the remote that decides.
 
         Git does not notice when that branch is renamed. Where another usual name holds all of it
-        and more, that name is chosen if the branch that is checked out tracks it. Otherwise the
-        choice has a doubt.
+        and more, the choice has a doubt, and is that name if the branch that is checked out tracks
+        it.
 
         Args:
             target: the full name of the branch to which the remote's HEAD points here.

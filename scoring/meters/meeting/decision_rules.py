@@ -168,7 +168,7 @@ def must_go_on(situation: Situation) -> Decision | None:
 def doubted(situation: Situation) -> Decision | None:
     """Ask for doubts in a round in which the user did not confirm a decision that was ready.
 
-    Where doubts were asked for in this round already, the meeting goes on.
+    Asks once in a round, then decides to go on. Does not apply to the last round.
     """
     if situation.record.user_confirmed is not False or round_limit(situation):
         return None
