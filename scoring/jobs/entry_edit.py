@@ -146,8 +146,8 @@ def _field_at(path: str, version: int) -> DescribedField:
 def _as_yaml(field: DescribedField, text: str, path: str) -> str:
     """Return a value as YAML in one line.
 
-    For a list, items that are not single values are dropped, and a text that is not a list becomes
-    the only item. For any other field the value stays as it is.
+    A text is quoted. For a list, items that are not single values are dropped, and a value that is
+    not a list becomes the only item. For any other field the value stays as it is.
 
     Args:
         field: the field that is to hold the value.

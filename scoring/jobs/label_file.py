@@ -133,14 +133,16 @@ def add_labels(log_dir: Path, labels: Sequence[NewLabel]) -> list[Path]:
 def _with_label(path: Path, content: bytes | None, label: NewLabel) -> bytes:
     """Return the content of a file of labels with a label added.
 
+    A person who has a label in it gets another edit of that one.
+
     Args:
         path: the file, for errors.
         content: its content; None where it does not exist.
         label: the label.
 
     Raises:
-        InputError: the file would not keep what it says, or would be too large; or the first label
-            of a person leaves a judgment out, and would not be read.
+        InputError: the file is wrong, would not keep what it says, or would be too large; or the
+            first label of a person leaves a judgment out, and would not be read.
     """
     records: Sequence[LabelRecord] = ()
     if content is not None:

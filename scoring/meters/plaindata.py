@@ -258,7 +258,8 @@ def read_yaml(data: bytes, source: str) -> Any:
     """Return the first document of some YAML 1.2, or None where it is empty.
 
     Raises:
-        InputError: the YAML is broken, or has an alias, a tag or a key twice. It has the line.
+        InputError: the YAML is broken, or has an alias, a value with a tag, or a key that is a list
+            or a table or is given twice. It has the line.
     """
     try:
         node = parse(data)
@@ -271,7 +272,7 @@ def _plain_yaml(node: Node) -> Any:
     """Return a node of YAML as plain data.
 
     Raises:
-        YamlError: it has an alias, a tag or a key twice.
+        YamlError: as for :func:`read_yaml`.
     """
     if isinstance(node, Alias):
         raise YamlError(f"line {node.line}: an alias; write the value out")

@@ -79,12 +79,12 @@ def validity_page(validity: Validity) -> Page:
 
 
 def gain_lines(rubric: str, gain: dict[str, Any] | None) -> Page:
-    """Yield how a score compares with that of another rubric, and then an empty line.
+    """Yield how a score compares with that of another rubric, between empty lines.
 
     Args:
         rubric: the version of the other rubric.
-        gain: the difference between the two; None or empty for the first rubric, which has nothing
-            to compare with. Without an interval in it, only the empty line is yielded.
+        gain: the difference between the two. For None, for an empty one, and for one without an
+            interval, a single empty line is all.
     """
     if gain and gain["interval"]:
         low, high = gain["interval"]

@@ -359,7 +359,7 @@ def _took_edits(
 
 
 def _number_parts(shares: Sequence[Share], ownership: OwnedLines) -> list[int]:
-    """Note the number of each part for each line, and in ``own`` and ``voting`` of each share.
+    """Give numbers to the parts, of which ``own`` and ``voting`` of each share then have some.
 
     A part here is all lines that have the same owner and vote on the same iterations. The parts
     that an iteration owns have numbers in a row: ``own``. ``voting`` has these first, and then the
