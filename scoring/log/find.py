@@ -109,7 +109,8 @@ def _logs_in(root: Path) -> Iterator[FoundLog]:
             repository = Path(folder)
             if is_folder_or_locked(repository / DEFAULT_LOG_DIR):
                 yield FoundLog(repository / DEFAULT_LOG_DIR, repository)
-                subfolders.remove(DEFAULT_LOG_DIR.parts[0])
+                top = DEFAULT_LOG_DIR.parts[0]
+                subfolders[:] = [name for name in subfolders if name != top]
 
 
 def is_folder_or_locked(folder: Path) -> bool:

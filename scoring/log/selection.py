@@ -185,9 +185,10 @@ def _period_of_date(text: str) -> Period | None:
 
 
 def _month_of(day: datetime.date) -> Period:
-    first = day.replace(day=1)
-    in_next_month = first + 31 * _A_DAY
-    return Period(first, in_next_month.replace(day=1) - _A_DAY)
+    last = day.replace(day=28)
+    while last < datetime.date.max and (last + _A_DAY).month == day.month:
+        last += _A_DAY
+    return Period(day.replace(day=1), last)
 
 
 def _relative_period(text: str, today: datetime.date) -> Period | None:

@@ -139,6 +139,19 @@ class TestFindLogs:
                     FoundLog(Path(closed) / LOG, Path(closed))
                 ]
 
+    def test_below_also_one_in_which_nothing_may_be_looked_at(self) -> None:
+        with tempfile.TemporaryDirectory(dir="/tmp") as src:
+            os.chmod(src, 0o755)
+            closed = Path(src, "a")
+            closed.mkdir()
+            open_one = self.repository(Path(src, "b"))
+            closed.chmod(0o444)  # its names can be listed, and .agents is none of them
+            with no_privileges():
+                assert [log.repo_dir for log in find_logs([Path(src)])] == [
+                    closed,
+                    open_one,
+                ]
+
     def test_named_in_a_file(
         self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:

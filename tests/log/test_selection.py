@@ -6,7 +6,7 @@ import pytest
 
 from scoring.errors import OptionError
 from scoring.log.model import AgentInfo, IterationRecord
-from scoring.log.selection import Selection, parse_period
+from scoring.log.selection import Selection, parse_period, period_between
 
 RECORDS = [
     IterationRecord(
@@ -57,6 +57,7 @@ TODAY = date(2026, 3, 4)  # a Wednesday
         ("2026-3-1", date(2026, 3, 1), date(2026, 3, 1)),
         ("2026-2", date(2026, 2, 1), date(2026, 2, 28)),
         ("2025-12", date(2025, 12, 1), date(2025, 12, 31)),
+        ("9999-12", date(9999, 12, 1), date.max),
         ("today", TODAY, TODAY),
         ("Yesterday", date(2026, 3, 3), date(2026, 3, 3)),
         ("1d", TODAY, TODAY),
@@ -83,6 +84,17 @@ def test_days_as_people_name_them(text: str, first: date, last: date) -> None:
 )
 def test_a_whole_month_is_written_as_a_month(text: str, words: str) -> None:
     assert str(parse_period(text, TODAY)) == words
+
+
+@pytest.mark.parametrize(
+    ("since", "words"),
+    [
+        pytest.param("9999-12-30", "since 9999-12-30", id="in the last month of all"),
+        pytest.param("9999-11-30", "since 9999-11-30", id="in the month before"),
+    ],
+)
+def test_days_without_an_end(since: str, words: str) -> None:
+    assert str(period_between(since, None, TODAY)) == words
 
 
 @pytest.mark.parametrize(
