@@ -6,6 +6,7 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 import click
 
 from scoring.errors import OptionError
+from scoring.evidence.git.agents import is_by, people_named
 from scoring.log.selection import parse_period, period_between
 from scoring.log.settings import Settings
 from scoring.outcomes.everything import used_by_sessions
@@ -29,6 +30,7 @@ from .options import (
     EVIDENCE_OPTIONS,
     FROM_DAYS,
     OUTCOME_OPTIONS,
+    author_options,
     choice,
     flag,
     settings_command,
@@ -44,6 +46,7 @@ from .work_reading import notes_on_sources, read_ledger
 @valued("--since", "DAYS", f"Only {FROM_DAYS}")
 @valued("--until", "DAYS", "Only up to the last of these days.")
 @choice("--by", tuple(GROUPINGS), "What has a row of its own.", default="day")
+@author_options
 @flag("--everything", "All sessions of this machine, by repository, harness and model.")
 @valued("--timezone", "ZONE", "Whose days count, such as Europe/Paris.")
 def command(
@@ -52,6 +55,8 @@ def command(
     since: str | None,
     until: str | None,
     by: str,
+    mine: bool,
+    authors: tuple[str, ...],
     everything: bool,
     timezone: str | None,
 ) -> None:
@@ -74,6 +79,10 @@ def command(
 
     wanted = CostDays(period, zone)
     if everything:
+        if mine or authors:
+            raise OptionError(
+                "--everything sums sessions, which have no author: leave out --mine and --author"
+            )
         with progress("Reading transcripts and git"):
             used = used_by_sessions(observing_sources(settings))
         with stored_prices(settings.store_dir):
@@ -86,7 +95,9 @@ def command(
         return
 
     book = read_ledger(settings)
-    rows = work_rows(book.units, settings.store_dir)
+    people = people_named(authors, book.caller if mine else None)
+    units = [unit for unit in book.units if is_by(people, unit.author)]
+    rows = work_rows(units, settings.store_dir)
     with stored_prices(settings.store_dir):
         paid = expenses(rows, wanted)
         left_out = left_out_sessions(book.of_gone_folders, wanted)
@@ -96,11 +107,10 @@ def command(
     notes = left_out_notes(left_out)
     notes += notes_on_sources(settings, book)
     groups = cost_sums(paid, by)
-    ends = (day_of(unit.ended, zone) for unit in book.units)
-    if period and not groups and not any(end in period for end in ends):
+    if not groups and not in_period:
         why = none_chosen(book.units)
         if why:
-            notes.append(f"No work ended in these days: {why}.")
+            notes.append(f"{why[0].upper()}{why[1:]}.")
 
     costs = Costs(
         days=wanted,

@@ -18,6 +18,7 @@ from .options import (
     EVIDENCE_OPTIONS,
     FROM_DAYS,
     PATH,
+    author_options,
     flag,
     shared_options,
     valued,
@@ -40,14 +41,7 @@ _SKIPPED_COLUMNS = ("SKIPPED", Column("REASON", prose=True))
 @click.command
 @shared_options(*EVIDENCE_OPTIONS)
 @valued("--since", "DAYS", f"Only commits {FROM_DAYS}")
-@flag("--mine", "Only your work, by your name and address in git.")
-@valued(
-    "--author",
-    "NAME|EMAIL",
-    "Only the work of this author.",
-    key="authors",
-    multiple=True,
-)
+@author_options
 @flag("--landed-only", "Only commits of the trunk, and tips of local branches.")
 @flag(
     "--assisted",

@@ -8,10 +8,12 @@ A group may do something itself: ``da-score label 3`` next to ``da-score label l
 
 import importlib
 from collections import ChainMap
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 import click
+from click.core import augment_usage_errors
 
 from rubric.datafiles import RUBRIC_VERSION
 from scoring import __version__
@@ -97,6 +99,12 @@ class HelpfulContext(click.Context):
 
     formatter_class = _HelpFormatter
 
+    @contextmanager
+    def scope(self, cleanup: bool = True) -> Iterator[click.Context]:
+        """Name this command in errors of usage, also where click does not: a missing value."""
+        with augment_usage_errors(self), super().scope(cleanup) as context:
+            yield context
+
 
 def with_help_layout(command: click.Command) -> click.Command:
     """Return the command, with help that lists its own options first and whole summaries.
@@ -161,6 +169,22 @@ class LazyGroup(click.Group):
             ctx.fail(message)
         return None
 
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """Return the name of the command to run, the command, and its arguments.
+
+        ``help COMMAND`` is ``COMMAND --help``, and ``help`` alone prints the help of the program.
+        """
+        if args[0] != "help":
+            return super().resolve_command(ctx, args)
+
+        words = [word for word in args[1:] if not word.startswith("-")]
+        if not words:
+            click.echo(ctx.get_help())
+            ctx.exit()
+        return self.resolve_command(ctx, [*words, "--help"])
+
     def format_commands(self, _: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the commands with their summaries, in sections."""
         formatter.write("\nCommands:\n")
@@ -188,7 +212,7 @@ def _load(command: str) -> click.Command:
     return with_help_layout(module.command)
 
 
-class _ContextOfGroup(click.Context):
+class _ContextOfGroup(HelpfulContext):
     """The context of a default command, which users know by the name of its group."""
 
     @property

@@ -116,6 +116,19 @@ def choice(
     return valued(name, None, summary, key, type=click.Choice(words), **more)
 
 
+def author_options(command: Command) -> Command:
+    """Add ``--mine`` and ``--author``, whose names the command gets as ``authors``."""
+    mine = flag("--mine", "Only your work, by your name and address in git.")
+    author = valued(
+        "--author",
+        "NAME|EMAIL",
+        "Only the work of this author.",
+        key="authors",
+        multiple=True,
+    )
+    return mine(author(command))
+
+
 def out_option(metavar: str, summary: str, default: Path | None = None) -> Decorator:
     """Return the decorator of ``--out``, or ``-o``, which says where the output goes."""
     return click.option(

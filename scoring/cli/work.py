@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 import click
 
 from scoring.errors import NotFoundError
-from scoring.evidence.git.agents import people_named
+from scoring.evidence.git.agents import is_by, people_named
 from scoring.log.selection import Period, period_between, today_here
 from scoring.log.settings import Settings
 from scoring.outcomes.outcome_rules import outcome_rules
@@ -27,7 +27,7 @@ from .options import (
     EVIDENCE_OPTIONS,
     FROM_DAYS,
     OUTCOME_OPTIONS,
-    flag,
+    author_options,
     settings_command,
     valued,
 )
@@ -57,9 +57,7 @@ class _Choice(NamedTuple):
             fnmatchcase(entry.task, self.task) for entry in unit.entries
         ):
             return False
-        if self.names is not None:
-            return any(name.casefold() in self.names for name in unit.author if name)
-        return True
+        return is_by(self.names, unit.author)
 
     def select(self, rows: list[WorkRow]) -> list[WorkRow]:
         """Return the rows of the units that are chosen."""
@@ -70,14 +68,7 @@ class _Choice(NamedTuple):
 @valued("--since", "DAYS", f"Only work that ended {FROM_DAYS}")
 @valued("--until", "DAYS", "Only work that ended up to the last of these days.")
 @valued("--task", "ID", "Only work on this task; * and ? match any characters.")
-@flag("--mine", "Only your work, by your name and address in git.")
-@valued(
-    "--author",
-    "NAME|EMAIL",
-    "Only the work of this author.",
-    key="authors",
-    multiple=True,
-)
+@author_options
 @valued(
     "--against",
     "WHAT",

@@ -231,7 +231,15 @@ USAGE = {
     "too much": (["run", "extra"], r"Got unexpected extra argument \(extra\)"),
     "an option without its value": (
         ["run", "--rubric"],
-        r"Option '--rubric' requires an argument",
+        r"Option '--rubric' requires an argument\. \(see 'da-score run --help'\)",
+    ),
+    "an option of a group without its value": (
+        ["label", "3", "--note"],
+        r"Option '--note' requires an argument\. \(see 'da-score label --help'\)",
+    ),
+    "an option of an inner command without its value": (
+        ["dr", "score", "--k"],
+        r"Option '--k' requires an argument\. \(see 'da-score dr score --help'\)",
     ),
     "a flag with a value": (
         ["run", "--no-write=1"],

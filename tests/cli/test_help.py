@@ -100,6 +100,29 @@ class TestHelp:
         assert "error" not in shown
 
 
+class TestHelpCommand:
+    @pytest.mark.parametrize(
+        "path",
+        [[], ["work"], ["close-task"], ["label"], ["log", "lint"], ["lint"]],
+        ids=lambda path: " ".join(path) or "alone",
+    )
+    def test_prints_what_the_option_prints(
+        self, da_score: DaScore, path: list[str]
+    ) -> None:
+        assert da_score("help", *path) == da_score(*path, "--help")
+        assert da_score("help", *path, "-h") == da_score(*path, "--help")
+
+    def test_of_an_unknown_command_is_an_error(self, da_score: DaScore) -> None:
+        found = da_score("help", "wrok")
+        assert (found.status, found.out) == (2, "")
+        assert "No such command 'wrok'. Did you mean 'work'?" in found.err
+
+    def test_is_a_word_like_any_other_after_a_command(self, da_score: DaScore) -> None:
+        found = da_score("cost", "help")
+        assert (found.status, found.out) == (2, "")
+        assert "'help' names no days" in found.err
+
+
 class TestOldNames:
     def test_are_not_shown(self, da_score: DaScore) -> None:
         shown = da_score("--help").out

@@ -124,6 +124,24 @@ def test_by_task_is_that_of_the_first_entry(history: History, cost: Any) -> None
     assert costs.keys() == {"links", "unknown"}
 
 
+def test_of_an_author_is_the_sum_of_that_work(history: History, cost: Any) -> None:
+    git = Repo.at(history.repo).git
+    git("config", "user.name", "Zoe")
+    git("config", "user.email", "zoe@example.com")
+    (author, *others) = cost("--by", "author", "--json").json["groups"]
+    for who in ("--author", author["name"].upper()), ("--mine",):
+        value = cost(*who, "--json").json
+        units = cost(*who, "--json", command="work").json["units"]
+        assert value["total"]["cost"] == pytest.approx(
+            sum(unit["cost"] for unit in units)
+        )
+        assert len(value["dearest"]) == len(units)
+    assert len(others) == 1
+    sentence, note = cost("--author", "other@example.com").out.splitlines()
+    assert sentence == "No cost is known."
+    assert note.startswith("The options choose none of ")
+
+
 def test_days_are_those_of_the_time_zone(cost: Any) -> None:
     def days(zone: str) -> list[str]:
         return [
@@ -220,7 +238,7 @@ def test_days_without_cost_are_one_sentence(cost: Any) -> None:
     assert sentence == "No cost is known, 1999-12."
     (note,) = cost("1999-12", "--json").json["notes"]
     assert none == [note]
-    assert note.startswith("No work ended in these days: the options choose none of ")
+    assert note.startswith("The options choose none of ")
     assert " units of work here, and the newest ended on " in note
     assert cost("--json").json["notes"] == []
 
@@ -394,6 +412,10 @@ def test_the_report_has_the_same_days(cost: Any, tmp_path: Path) -> None:
         (["--since", "soon"], "'soon' names no days"),
         (["--timezone", "Mars"], "--timezone 'Mars' is not a time zone"),
         (["today", "--since", "today"], "give DAYS, or --since and --until"),
+        (
+            ["--everything", "--mine"],
+            "--everything sums sessions, which have no author",
+        ),
     ],
 )
 def test_wrong_usage_is_one_line(cost: Any, arguments: list[str], problem: str) -> None:

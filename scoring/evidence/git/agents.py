@@ -60,6 +60,11 @@ def people_named(authors: Iterable[str], user: Identity | None) -> set[str] | No
     return names | folded(authors)
 
 
+def is_by(people: set[str] | None, author: Identity) -> bool:
+    """Return whether an author is one of the people that :func:`people_named` returned."""
+    return people is None or not people.isdisjoint(folded(author))
+
+
 def folded(names: Iterable[str]) -> set[str]:
     """Return names and addresses case-folded for comparison, without the empty ones."""
     return {name.casefold() for name in names if name}
