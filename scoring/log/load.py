@@ -255,9 +255,7 @@ def largest_entry(directory: Path | str) -> str:
     return max(sizes, key=sizes.__getitem__, default="")
 
 
-def claims_read_as_false(
-    directory: Path | str, within: Path | str | None = None
-) -> list[int]:
+def claims_read_as_false(directory: Path | str, within: Path | str | None) -> list[int]:
     """Return the iterations with a claim ``True`` or ``TRUE``, which the reference reads as false.
 
     They are sorted. Files that cannot be read are left out: loading the log reported them.

@@ -5,14 +5,16 @@ from collections.abc import Sequence
 from rubric import SignalContribution
 from rubric.breakdown import TOLERANCE
 from scoring.evidence.facts import IterationFacts
-from scoring.signals.correction_pressure import CORRECTION_PRESSURE, error_rate_of
+from scoring.signals.correction_pressure import (
+    CORRECTION_PRESSURE,
+    WEIGHT_OF_ERRORS,
+    error_rate_of,
+)
 from scoring.signals.human_label import HUMAN_LABEL
 from scoring.signals.token_efficiency import TOKEN_EFFICIENCY
 
 from .provenance import Loss, Provenance, lost_between
 from .scores import PersistedScore
-
-_WEIGHT_OF_ERRORS = 2
 
 
 def lost_signals(
@@ -59,7 +61,7 @@ def _was_lowered_by_errors(old: SignalContribution, new: SignalContribution) -> 
     without_errors = new.sub_score if new.present else 1.0
     if not 0 < old.sub_score < without_errors - TOLERANCE:
         return False
-    return 1 / old.sub_score - 1 / without_errors <= _WEIGHT_OF_ERRORS + TOLERANCE
+    return 1 / old.sub_score - 1 / without_errors <= WEIGHT_OF_ERRORS + TOLERANCE
 
 
 def lost_evidence(

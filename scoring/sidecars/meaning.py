@@ -106,7 +106,7 @@ def keep_meaning(
 def kept_meaning(
     cache_dir: Path | None,
     about: Sequence[object],
-    marks: Collection[bytes] | None = None,
+    marks: Collection[bytes] | None,
 ) -> Meaning:
     """Return what ``validate`` last found, if it measured all of some scores.
 

@@ -26,7 +26,7 @@ from .values import SignalValue, absent_signal, present_signal
 
 CORRECTION_PRESSURE = SignalID("correction_pressure")
 
-_WEIGHT_OF_ERRORS = 2
+WEIGHT_OF_ERRORS = 2
 
 
 class CorrectionPressure(Signal):
@@ -185,7 +185,7 @@ def pressure_value(
     pressure = float(wrap64(retries + by_user))
     if error_rate is not None:
         detail += f", {error_rate * 100:.0f}% tool-error rate"
-        pressure += _WEIGHT_OF_ERRORS * error_rate
+        pressure += WEIGHT_OF_ERRORS * error_rate
 
     source: Source = "observed"
     if error_rate is None and seen is None:

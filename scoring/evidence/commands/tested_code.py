@@ -215,7 +215,7 @@ def work_trees_added(words: Words) -> list[str]:
 
 
 def tests_other_code(
-    commands: Commands, index: int, folder: str | None, *, stashed: bool = False
+    commands: Commands, index: int, folder: str | None, *, stashed: bool
 ) -> bool:
     """Return whether a test run tests other code than the work, by the line's commands of git.
 

@@ -60,7 +60,7 @@ class CommitPair(NamedTuple):
 
     @classmethod
     def with_first_parent(cls, sha: str, parents: Sequence[str]) -> "CommitPair":
-        """Return the pair of a commit and its first parent, or "" where it has no parent."""
+        """Return the pair of a commit and its first parent. The base is "" without a parent."""
         return cls(sha, parents[0] if parents else "")
 
     @property

@@ -293,7 +293,7 @@ class CommitHistory(TrunkHistory):
     ) -> dict[str, Mapping[FileLine, int]]:
         """Return how often commits add each significant line, by SHA.
 
-        Merges, and commits that git cannot read, are left out.
+        Left out are commits that git cannot read, and merges unless ``is_strict``.
 
         Args:
             shas: the commits.

@@ -186,7 +186,7 @@ def lines_added_by(patch: Patch) -> Counter[FileLine]:
 
 
 def hashes_added(
-    patch: Patch, *, is_strict: bool = False, is_net: bool = False
+    patch: Patch, *, is_strict: bool, is_net: bool = False
 ) -> Counter[FileLine]:
     """Count the significant lines that a patch adds, by path and hash (:func:`line_hashes`).
 

@@ -200,8 +200,7 @@ class EventReader(JsonReader, Observations):
         Args:
             name: its id; "": not known.
             tokens: what it used. Without output, no number counts; without uncached input, the
-                output alone does. Where nothing was written to the cache, it is not known how
-                much was.
+                output alone does. ``writes`` of 0 count as not stated.
         """
         self.note_agent_line(name or f"at {self.at.line}")
         stated = TokensStated.ALL

@@ -27,6 +27,9 @@ from scoring.frozen import Frozen
 TEXT_LIMIT = 1024
 """How many characters a path may have to be kept, and of the id of a session."""
 
+SHA_DIGITS = 15
+"""How many digits of the name of a commit are kept of what git printed."""
+
 Hashes: TypeAlias = tuple[int, ...]
 """Hashes of significant lines, by :func:`~scoring.evidence.git.patches.line_hashes`, and of words.
 

@@ -20,7 +20,7 @@ from scoring.evidence.commands.testruns import TestCommand, TestTools
 from scoring.evidence.commands.testverdicts import TestVerdict, verdict_of
 
 from .edits import PathTexts, is_absolute, path_in
-from .events import TEXT_LIMIT, CommitMade, TestRun, key_of
+from .events import SHA_DIGITS, TEXT_LIMIT, CommitMade, TestRun, key_of
 from .open_calls import EventPlace, OpenCall
 
 _STASH_CHANGED = re.compile(r"^(?:Saved working|Dropped refs/stash@)", re.MULTILINE)
@@ -30,9 +30,6 @@ _STASH_KEPT = re.compile(
     re.MULTILINE,
 )
 """Match what git says of a stash that it made or took out, and of one that it left as it was."""
-
-_SHA_DIGITS = 15
-"""How many digits of the name of a commit are kept."""
 
 
 class ObservedRuns:
@@ -374,7 +371,7 @@ def _commit_printed(
     return CommitMade(
         *ended_at,
         call=call,
-        sha=line.sha[:_SHA_DIGITS],
+        sha=line.sha[:SHA_DIGITS],
         subject=key_of(line.subject),
         other_repository=line.branch.endswith(git_commands.ROOT_COMMIT),
     )

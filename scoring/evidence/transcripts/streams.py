@@ -19,6 +19,7 @@ from scoring.text import trim
 from .counter import CountedHarness
 from .edits import WrittenFile, with_slashes
 from .events import (
+    SHA_DIGITS,
     ChatText,
     CommitMade,
     Edit,
@@ -30,8 +31,6 @@ from .events import (
 from .facts import NS_MAX
 from .transcript_events import EventKind, TranscriptEvents
 from .transcript_files import TranscriptFile
-
-_MOST_DIGITS = 15  # of a SHA that are kept of what git printed
 
 SessionKey: TypeAlias = tuple[str, str]
 """The name of a harness, and the id of a session, or the path of a file that names no session."""
@@ -64,7 +63,7 @@ class SessionCommit(NamedTuple):
 
     def printing(self, sha: str, subject: str) -> "SessionCommit":
         """Return a call that printed no commit as if it had printed this one."""
-        return self._replace(sha=sha[:_MOST_DIGITS], subject=key_of(trim(subject)))
+        return self._replace(sha=sha[:SHA_DIGITS], subject=key_of(trim(subject)))
 
 
 class MadeCommit(NamedTuple):
