@@ -1,4 +1,4 @@
-"""``da-score completion SHELL``, and the iterations and sessions that completion offers."""
+"""``da-score completion SHELL``: the script by which a shell completes commands."""
 
 import os
 import shlex

@@ -29,6 +29,7 @@ _FIELDS_OF_ARCHIVED: dict[str, Any] = {
     "iteration": Reader.integer,
     "commit": Reader.string,
 }
+_SHA = re.compile(f"[0-9a-f]{{{SAME_COMMIT},64}}")
 _LINE_IN_MESSAGE = re.compile(r"line ([0-9]{1,9}):? ?")
 
 
@@ -275,7 +276,7 @@ def _several_of_one_commit(
     """Yield an error for each entry that names the commit of another iteration before it.
 
     Where git does not know a commit, its first digits decide: at least :data:`SAME_COMMIT`, and as
-    many as both entries give.
+    many as both entries give. Anything else, such as ``none``, names no commit.
     """
     with_commit = [entry for entry in entries if entry.commit]
     try:
@@ -287,6 +288,9 @@ def _several_of_one_commit(
     for entry in with_commit:
         sha = shas.get(entry.commit)
         name = entry.commit.lower()
+        if not sha and not _SHA.fullmatch(name):
+            continue
+
         first = first_of_commit.setdefault(sha or name[:SAME_COMMIT], entry)
         if first is entry or first.iteration == entry.iteration:
             continue

@@ -67,10 +67,10 @@ def note_later_passes(units: Sequence[OpenUnit], files: Sequence[File]) -> None:
     """Fill in ``passed_later`` of work of which the last test run failed.
 
     The last run of the same command in the same folder by any agent of the same session counts. It
-    must have passed, with no fewer tests: a part of them cannot stand for all. Where either number
-    is unknown, the command must not be cut off. The work must be the same: from the failed run on,
-    no code may be edited that was not committed; and from the commit, or from the failed run if
-    that is later, no code may be removed and no other code checked out.
+    must have begun after the failed run and the commit, and passed with no fewer tests: a part of
+    them cannot stand for all. Where either number is unknown, the command must not be cut off. The
+    work must be the same: from the failed run on, no code may be edited that was not committed; and
+    from the later of failed run and commit, no code may be removed and no other code checked out.
 
     Args:
         units: the units, with their observations.

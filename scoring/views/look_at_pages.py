@@ -23,7 +23,7 @@ from .work_rows import WorkRow, WorkRows, day_of
 NOTHING_JUDGED = (
     "Nothing could be looked at: no session is here, and no work can be judged."
 )
-"""Stands where no unit could have a reason, in place of the words that none has one."""
+"""What is said instead of "Nothing needs a look" where no unit could have a reason."""
 
 _LIST_COLUMNS = (Column("COST", right=True), "ENDED", SUBJECT, "WHERE")
 

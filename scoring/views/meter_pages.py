@@ -208,7 +208,7 @@ _SCORES = {
 _LEGEND = (
     "E exploration, C convergence, F focus, N novelty, RECENT novelty with the round before, "
     "M completeness, SPREAD disagreement; each from 0 to 1. "
-    "A status says nothing about whether what was agreed is right.",
+    "A status says nothing about whether what was agreed is right."
 )
 _STATUS_STYLES = {
     "must_continue": "red",

@@ -123,7 +123,8 @@ def outcome_text(
     """Return in sentences what became of landed work.
 
     The text is "" for work that did not land, or where nothing is known of it. Of work that is too
-    young to judge but was undone it only says which commit undid it without saying so, or "".
+    young to judge it says so; or if it was undone, which commit undid it, and "" if the message of
+    that commit says so.
 
     Args:
         outcome: what became of the work within the horizon; None where that is not known.

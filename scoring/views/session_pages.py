@@ -176,8 +176,7 @@ def session_page(
             (*named, score, bounds, band_cell(ref.band, graded), coverage, state)
         )
 
-    columns = _MEMBERS if graded else with_score_named(meaning, _MEMBERS)
-    yield Table(columns, rows)
+    yield Table(with_score_named(meaning, _MEMBERS), rows)
     yield from spending_section(spending)
     yield ""
     yield Line(f"Source: {source}", "dim")

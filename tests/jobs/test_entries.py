@@ -474,6 +474,24 @@ class TestLint:
         assert "true or false" in found[1][3]
         assert found[2][3].startswith('unknown key "impl.scenario_tags"')
 
+    @pytest.mark.parametrize(
+        ("commit", "is_commit"),
+        [
+            pytest.param("abcdef1", True, id="a commit that git does not know"),
+            pytest.param("none", False, id="a word"),
+            pytest.param("abcdef", False, id="too few digits to name a commit"),
+        ],
+    )
+    def test_two_entries_of_one_commit(
+        self, place: Place, da_score: DaScore, commit: str, is_commit: bool
+    ) -> None:
+        for number in (1, 2):
+            text = f'schema_version: 2\niteration: {number}\ncommit: "{commit}"\n'
+            (place.log / f"iter-{number}.yaml").write_text(text)
+        status, found = lint(da_score)
+        assert status == is_commit
+        assert [row[1] for row in found] == (["iter-2.yaml"] if is_commit else [])
+
     def test_two_files_of_one_iteration(self, place: Place, da_score: DaScore) -> None:
         (place.log / "iter-1.yaml").write_text("schema_version: 1\niteration: 1\n")
         (place.log / "iter-01.yaml").write_text("schema_version: 1\niteration: 1\n")
