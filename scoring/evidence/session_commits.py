@@ -1,6 +1,5 @@
 """The commits that agents made, with those that only sessions and checkpoints show."""
 
-import datetime
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, field
@@ -18,7 +17,7 @@ from .transcripts.events import (
     PossibleEdit,
     UnseenEdit,
 )
-from .transcripts.facts import NS, timestamp_ns
+from .transcripts.facts import NS, time_stamp, timestamp_ns
 from .transcripts.streams import MadeCommit, Session, SessionCommit
 
 _CHECKPOINT_FOLLOWS_WITHIN = 60 * NS
@@ -275,13 +274,11 @@ def unseen_commit(
     sha: str, time: int, checkpoints: tuple[str, ...] = ()
 ) -> WrittenCommit:
     """Return a commit that git does not have, with the time of its evidence, in ns since 1970."""
-    seconds = time // NS
-    day = datetime.datetime.fromtimestamp(seconds, datetime.UTC).date()
     return WrittenCommit(
         sha=sha,
         parents=(),
-        time=seconds,
-        date=day.isoformat(),
+        time=time // NS,
+        date=time_stamp(time)[:10],
         subject="",
         checkpoints=checkpoints,
     )

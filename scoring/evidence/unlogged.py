@@ -1,6 +1,5 @@
 """The commits of agents that no entry names: ``docs/EVIDENCE.md``, "Attribution"."""
 
-import datetime
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import NamedTuple
@@ -17,7 +16,7 @@ from .git.authorship import AttributedHistory
 from .git.commit_history import WrittenCommit
 from .git.facts import Landing, Unknown
 from .session_commits import AgentCommits, WorkOfAgents
-from .transcripts.facts import NS, IterationWindow, clamp_ns
+from .transcripts.facts import NS, IterationWindow, clamp_ns, time_stamp
 from .transcripts.observed_facts import Observed
 from .transcripts.streams import commits_shown
 
@@ -199,8 +198,7 @@ def _record_of(iteration: int, name: str, agents: AgentCommits) -> IterationReco
     session_ids = agents.makers[name].session_ids
     checkpoint_at = ""
     if name in agents.known_from:
-        time = datetime.datetime.fromtimestamp(commit.time or 0, datetime.UTC)
-        checkpoint_at = time.strftime("%Y-%m-%dT%H:%M:%SZ")
+        checkpoint_at = time_stamp((commit.time or 0) * NS)
 
     return IterationRecord(
         schema_version=2,

@@ -8,11 +8,12 @@ from typing import NamedTuple
 from msgspec import structs
 
 from rubric import Score, SignalID
+from scoring.evidence.transcripts.facts import time_stamp
 from scoring.examine import ExaminedIteration
 from scoring.frozen import PlainData
 from scoring.jobs.backfill import IterationResult
 from scoring.outcomes.outcome import Outcome
-from scoring.sidecars.provenance import provenance_as_dict, provenance_of, time_stamp
+from scoring.sidecars.provenance import provenance_as_dict, provenance_of
 from scoring.sidecars.scores import PersistedScore
 from scoring.signals.table import SIGNALS, signal_set
 from scoring.signals.values import SignalSet, SignalValue

@@ -31,6 +31,7 @@ from scoring.evidence.rewards import (
 )
 from scoring.evidence.rules import ATTRIBUTED, Sources
 from scoring.evidence.session_commits import AgentCommits, FoundBy, WorkOfAgents
+from scoring.evidence.transcripts.facts import NS, time_stamp
 from scoring.evidence.unlogged import named_by_entries
 from scoring.files import (
     exclusive_lock,
@@ -329,11 +330,10 @@ def _text_of(entry: DerivedEntry) -> bytes:
     fields = git_fields(commit, entry.branch, entry.size)
     summary = trim(commit.subject)
     if entry.known_from:
-        time = datetime.datetime.fromtimestamp(commit.time or 0, datetime.UTC)
         fields = {
             "date": quoted(commit.date),
             "commit": quoted(commit.sha),
-            "checkpoint_at": quoted(time.strftime("%Y-%m-%dT%H:%M:%SZ")),
+            "checkpoint_at": quoted(time_stamp((commit.time or 0) * NS)),
             "known_from": quoted(entry.known_from),
         }
         summary = ""

@@ -4,7 +4,6 @@ It is kept in ``iter-N.evidence.yaml``, and only this shows whether evidence was
 (``docs/SIDECARS.md``, "Provenance").
 """
 
-import datetime
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -12,7 +11,7 @@ from typing import Any
 from msgspec.structs import fields
 
 from scoring.evidence.facts import IterationFacts
-from scoring.evidence.transcripts.facts import NS, HarnessFacts, timestamp_ns
+from scoring.evidence.transcripts.facts import HarnessFacts, time_stamp, timestamp_ns
 from scoring.evidence.transcripts.observed_facts import Observed
 from scoring.frozen import Frozen, PlainData, fields_of
 from scoring.yamlread import TAKES, Reader, Take, items_of, read_fields, struct_of
@@ -290,20 +289,6 @@ def _counts_of(facts: HarnessFacts) -> PlainData:
     if facts.ends_unknown:
         del counts["tool_errors"]
     return counts
-
-
-def time_stamp(time: int | None) -> str:
-    """Return a time in ns since 1970 as RFC 3339 in UTC, or "" for none.
-
-    It has as many digits below a second as are needed.
-    """
-    if time is None:
-        return ""
-
-    seconds, rest = divmod(time, NS)
-    moment = datetime.datetime(1970, 1, 1) + datetime.timedelta(seconds=seconds)
-    fraction = f".{rest:09}".rstrip("0") if rest else ""
-    return f"{moment.isoformat(timespec='seconds')}{fraction}Z"
 
 
 def _take_like(example: Any) -> Take:

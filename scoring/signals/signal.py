@@ -1,6 +1,5 @@
 """What a signal is: its id, its value, what it claims, how it gets better, and its evidence."""
 
-import datetime
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator
 from pathlib import Path
@@ -8,7 +7,7 @@ from typing import ClassVar, NamedTuple
 
 from rubric import SignalID
 from scoring.evidence.facts import IterationFacts
-from scoring.evidence.transcripts.facts import IterationWindow
+from scoring.evidence.transcripts.facts import IterationWindow, time_stamp
 from scoring.evidence.transcripts.observed_facts import Observed, SeenAt
 from scoring.log.model import SCHEMA_FLAT, IterationRecord
 from scoring.log.places import EntryPlaces
@@ -23,8 +22,6 @@ KEEP_TRANSCRIPT = (
 
 MOST_SOURCES = 3
 """How many transcripts are named as the source of a value."""
-
-_NS_PER_SECOND = 10**9
 
 
 class Pair(NamedTuple):
@@ -235,9 +232,5 @@ def window_text(window: IterationWindow) -> str:
 
 
 def _moment(ns: int) -> str:
-    seconds = ns // _NS_PER_SECOND
-    try:
-        time = datetime.datetime.fromtimestamp(seconds, datetime.UTC)
-        return time.strftime("%Y-%m-%d %H:%M:%S UTC")
-    except (OverflowError, ValueError, OSError):
-        return f"{seconds} seconds after 1970"
+    day, time = time_stamp(ns)[:19].split("T")
+    return f"{day} {time} UTC"

@@ -14,7 +14,12 @@ from scoring.evidence.git.agents import StatedAgent, shown_or_stated
 from scoring.evidence.git.facts import STANDS
 from scoring.evidence.harnesses.readers import HARNESSES
 from scoring.evidence.rules import ATTRIBUTED, Sources
-from scoring.evidence.transcripts.facts import NS, TranscriptFacts, timestamp_ns
+from scoring.evidence.transcripts.facts import (
+    NS,
+    TranscriptFacts,
+    time_stamp,
+    timestamp_ns,
+)
 from scoring.examine import LogView, PreloadedEvidence
 from scoring.frozen import PlainData, fields_of
 from scoring.log.selection import Selection
@@ -23,7 +28,6 @@ from scoring.outcomes.outcome_rules import OutcomeRules
 from scoring.outcomes.prices import model_name, stored_prices
 from scoring.outcomes.spending import Spending, sum_of_known
 from scoring.outcomes.unit import SPLIT_NOT_KNOWN, State, Unit
-from scoring.sidecars.provenance import time_stamp
 from scoring.statistics import mean_or_none
 
 from .landing_text import STATE_WORDS

@@ -3,7 +3,7 @@
 import re
 from collections import Counter
 from collections.abc import Sequence
-from datetime import date
+from datetime import UTC, date, datetime
 from functools import lru_cache
 from pathlib import Path
 from typing import NamedTuple, TypedDict
@@ -360,6 +360,15 @@ def timestamp_ns(text: str | None) -> int | None:
         return None
     nanoseconds = int(fraction[:9].ljust(9, "0")) if fraction else 0
     return clamp_ns((minute + int(second)) * NS + nanoseconds)
+
+
+def time_stamp(time: int | None) -> str:
+    """Return a time as an RFC 3339 stamp in UTC, with the digits that it needs, or "" for none."""
+    if time is None:
+        return ""
+    seconds, rest = divmod(time, NS)
+    fraction = f".{rest:09}".rstrip("0") if rest else ""
+    return f"{datetime.fromtimestamp(seconds, UTC):%Y-%m-%dT%H:%M:%S}{fraction}Z"
 
 
 @lru_cache(100_000)
