@@ -262,7 +262,7 @@ class Costs(NamedTuple):
         days: the days.
         grouping: what the groups are: one of :data:`GROUPINGS`.
         total: the sum of all expenses.
-        groups: their sums by ``grouping``; empty where no cost is known.
+        groups: their sums by ``grouping``.
         dearest: the units that cost most.
         without_cost: how many units that ended on these days have no known cost.
         left_out: sessions that are in no sum.

@@ -19,11 +19,12 @@ _MOST_GROUPS = 60
 def cost_page(costs: Costs) -> Page:
     """Yield what work cost: the sum, the sums of the groups, and the dearest units.
 
-    Where no cost is known, only that and the notes.
+    Where no cost is known, only that, the responses without a price, and the notes.
     """
     total = costs.total
-    if not costs.groups:
+    if total.cost is None:
         yield _nothing_known(costs.days)
+        yield from unpriced_lines(total.unpriced)
         yield from costs.notes
         return
 
@@ -35,7 +36,7 @@ def cost_page(costs: Costs) -> Page:
     yield _zone_line(costs.days)
     yield from unpriced_lines(total.unpriced)
     if costs.without_cost:
-        yield f"The cost of {counted(costs.without_cost, 'other unit')} is not known."
+        yield f"The cost of {counted(costs.without_cost, 'unit')} is not known."
 
     yield from costs.notes
 

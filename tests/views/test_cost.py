@@ -181,7 +181,7 @@ def test_the_place_of_the_dearest_work_is_whole_but_for_a_commit(
     where: str, shown: str | None
 ) -> None:
     """The document of a harness that counts events is a path without the number of a line."""
-    total = cost_sum("all", [])
+    total = cost_sum("all", [])._replace(cost=1.0)
     unit = PaidUnit(Unit("u", "rest"), None, 1.0, where)
     page = pipe_text(
         cost_page(Costs(CostDays(), "day", total, [total], [unit], 0, [], []))
@@ -209,6 +209,30 @@ def test_what_has_no_price_is_counted_and_never_priced_as_usual(
         f"{responses} responses have no known price: {model}."
         in cost(command="work").out
     )
+
+
+@pytest.mark.parametrize(
+    ("unpriced", "is_known"),
+    [
+        pytest.param("s?.jsonl", False, id="no response has a price"),
+        pytest.param("s1.jsonl", True, id="those of one session have"),
+    ],
+)
+def test_without_a_known_cost_there_is_no_table(
+    history: History, cost: Any, unpriced: str, is_known: bool
+) -> None:
+    for path in history.home.rglob(unpriced):
+        text = re.sub('"model": *"[^"]*"', '"model": "unheard-of"', path.read_text())
+        path.write_text(text)
+    head, *lines = cost().out.splitlines()
+    assert ("The dearest" in lines) == is_known
+    if is_known:
+        assert head.startswith("$")
+        assert "The cost of 2 units is not known." in lines
+    else:
+        assert head == "No cost is known."
+        (of_responses,) = lines
+        assert of_responses.endswith(" responses have no known price: unheard-of.")
 
 
 @pytest.mark.parametrize("is_fast", [True, False], ids=["fast", "usual"])
