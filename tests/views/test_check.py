@@ -423,6 +423,19 @@ class TestCommand:
         assert "| 5 | min-score | score 0.288 is below 0.3; landed cost most" in text
         assert text.count("\n| ") >= 10
 
+    @pytest.mark.parametrize(
+        ("gate", "most", "what"),
+        [
+            pytest.param("max-reverted", "0", "the work", id="the work fails"),
+            pytest.param("min-mean", "0.9", "all iterations", id="the mean fails"),
+        ],
+    )
+    def test_a_summary_says_what_fails_where_no_iteration_does(
+        self, da_score: DaScore, summary: Path, gate: str, most: str, what: str
+    ) -> None:
+        assert da_score("check", f"--{gate}", most, "--github-summary").status == 3
+        assert f"\n| {what} | {gate} | " in summary.read_text()
+
     def test_text_of_a_log_is_text_in_a_summary(
         self, demo: Demo, da_score: DaScore, summary: Path, tmp_path: Path
     ) -> None:

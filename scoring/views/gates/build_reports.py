@@ -94,7 +94,7 @@ def markdown(verdict: Verdict, log: str) -> str:
     if failures:
         lines += ["| iteration | gate | reason |", "| ---: | --- | --- |"]
         for failure in failures[:_MOST_ROWS]:
-            which = "all" if failure.iteration is None else failure.iteration
+            which = failure.whole if failure.iteration is None else failure.iteration
             lines.append(
                 f"| {which} | {failure.gate} | {markdown_text(failure.reason)} |"
             )
