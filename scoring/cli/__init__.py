@@ -18,7 +18,7 @@ from rubric import DaScoreError
 from scoring.errors import OptionError, Warn
 
 from .group import COMMANDS, COMPLETION_VARIABLE, OLD_NAMES, PROGRAM, cli
-from .output import MOST_FAULTS_SHOWN, WARNINGS, complain, warn, write
+from .output import WARNINGS, complain, complain_of_fault, end_faults, warn, write
 
 EXIT_OK = 0
 EXIT_ERROR = 1
@@ -97,6 +97,7 @@ def _run(arguments: Sequence[str], report: Warn) -> int:
     except (Exception, SystemExit, KeyboardInterrupt) as e:
         return _status_of_error(e, report)
     finally:
+        end_faults(report)
         seconds = _processor_seconds() - begun
         is_said = WARNINGS.says_long or not _MAY_TAKE_LONG.isdisjoint(arguments)
         if seconds > SECONDS_WITHOUT_WORD and not is_said:
@@ -139,11 +140,9 @@ def _status_of_error(error: BaseException, report: Warn) -> int:
             return EXIT_INTERRUPTED
 
         case DaScoreError():
-            faults = getattr(error, "faults", [error])
-            for fault in faults[:MOST_FAULTS_SHOWN]:
-                report(str(fault))
-            if len(faults) > MOST_FAULTS_SHOWN:
-                report(f"{len(faults) - MOST_FAULTS_SHOWN} more faults are not shown")
+            end_faults(report)
+            for fault in getattr(error, "faults", [error]):
+                complain_of_fault(str(fault), report)
             return EXIT_USAGE if isinstance(error, OptionError) else EXIT_ERROR
 
         case SystemExit() if COMPLETION_VARIABLE in os.environ:

@@ -32,7 +32,7 @@ from .options import (
     shared_options,
     valued,
 )
-from .output import complain, reply, say, warn
+from .output import complain_of_fault, reply, say, warn
 from .reading import (
     report_broken_entries,
     rubric_of,
@@ -165,7 +165,7 @@ def _print_problems(report: LogReport) -> None:
         report_broken_entries(*report.broken)
         return
     for text in report.broken[1:]:  # the first is the error itself
-        complain(text)
+        complain_of_fault(text)
 
 
 def _line_of_log(report: LogReport, dry_run: bool) -> str:

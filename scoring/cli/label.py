@@ -38,8 +38,8 @@ from .options import (
     valued,
 )
 from .output import (
-    MOST_FAULTS_SHOWN,
     complain,
+    complain_of_fault,
     is_terminal,
     on_terminal,
     progress,
@@ -157,12 +157,9 @@ def import_(file: Path, actor: str | None, settings: Settings) -> int | None:
         file, _iterations(settings), _actor_or_default(actor, settings)
     )
     if faults:
-        for fault in faults[:MOST_FAULTS_SHOWN]:
-            complain(fault)
-        summary = f"{file}: {counted(len(faults), 'fault')}, so nothing was imported"
-        if len(faults) > MOST_FAULTS_SHOWN:
-            summary += f"; {len(faults) - MOST_FAULTS_SHOWN} more are not shown"
-        complain(summary)
+        for fault in faults:
+            complain_of_fault(fault)
+        complain(f"{file}: {counted(len(faults), 'fault')}, so nothing was imported")
         return 1
 
     paths = add_labels(settings.iter_log_dir, labels)

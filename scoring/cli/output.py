@@ -13,7 +13,7 @@ from typing import IO, TYPE_CHECKING, Any, TextIO
 
 import msgspec
 
-from scoring.errors import TakesLong, WriteError
+from scoring.errors import TakesLong, Warn, WriteError
 from scoring.text import (
     MOST_SHOWN,
     as_utf8,
@@ -37,8 +37,8 @@ _PIECE = 1 << 20
 
 _DELETE = b"\x7f"
 
-MOST_FAULTS_SHOWN = 50
-"""How many faults of a file, or of a log, are printed."""
+_MOST_FAULTS_SHOWN = 50
+"""How many faults of files and of logs a command prints."""
 
 _OBEYED = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 """Control characters that a terminal obeys, and that no line for people needs."""
@@ -286,6 +286,7 @@ class Warnings:
         verbose: whether each warning is printed as it comes, by itself.
         holds: whether warnings wait until :meth:`say` is called.
         says_long: whether a warning was taken that something takes long.
+        faults: how many faults the command has found.
     """
 
     def __init__(self) -> None:
@@ -293,6 +294,7 @@ class Warnings:
         self.verbose = False
         self.holds = False
         self.says_long = False
+        self.faults = 0
         self._waiting: dict[str, list[str]] = {}
 
     def take(self, text: str) -> None:
@@ -359,6 +361,21 @@ def complain(text: str) -> None:
     """Print an error on standard error, after the warnings that wait."""
     WARNINGS.say()
     _print_message("error", text)
+
+
+def complain_of_fault(text: str, report: Warn = complain) -> None:
+    """Report a fault of a file or of a log, if it is one of the first of the command."""
+    WARNINGS.faults += 1
+    if WARNINGS.faults <= _MOST_FAULTS_SHOWN:
+        report(text)
+
+
+def end_faults(report: Warn = complain) -> None:
+    """Report how many faults were not reported. Later ones are counted from the beginning."""
+    hidden = WARNINGS.faults - _MOST_FAULTS_SHOWN
+    WARNINGS.faults = 0
+    if hidden > 0:
+        report(f"{hidden} more faults are not shown")
 
 
 def _print_message(kind: str, text: str) -> None:

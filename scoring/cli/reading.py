@@ -27,7 +27,7 @@ from scoring.outcomes.outcome_rules import outcome_rules
 
 from .group import BROKEN_ENTRIES
 from .options import prepared_settings
-from .output import complain, progress, warn
+from .output import complain_of_fault, progress, warn
 
 if TYPE_CHECKING:
     from scoring.examine import LogView
@@ -200,7 +200,7 @@ def report_broken_entries(*errors: str | LogError) -> None:
     """
     for text in map(str, errors):
         if _is_new(text, BROKEN_ENTRIES):
-            complain(f"{text}; {LEFT_OUT}")
+            complain_of_fault(f"{text}; {LEFT_OUT}")
 
 
 def _is_new(text: str, key: str) -> bool:

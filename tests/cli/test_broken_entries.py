@@ -112,6 +112,39 @@ def test_explain_last_lists_each_broken_file_once(
         assert_lists_them(da_score("explain", "last", *rubric))
 
 
+@pytest.mark.parametrize("rubric", [LENIENT, STRICT], ids=" ".join)
+@pytest.mark.parametrize(
+    ("count", "last"),
+    [
+        pytest.param(50, "iter-149.yaml: ", id="each of a few"),
+        pytest.param(53, "3 more faults are not shown", id="and how many others"),
+    ],
+)
+def test_many_broken_files_are_counted(
+    da_score: DaScore, project: Path, count: int, last: str, rubric: tuple[str, str]
+) -> None:
+    log = Project(project.parent).log
+    for number in range(100, 100 + count):
+        (log / f"iter-{number}.yaml").write_text("iteration: [\n")
+    found = da_score("run", "--no-write", *rubric)
+    assert found.status == 1
+    lines = errors(found)
+    assert len(lines) == min(count, 51)
+    assert "iter-100.yaml: " in lines[0]
+    assert last in lines[-1]
+
+
+def test_the_error_that_ends_a_command_comes_after_many_broken_files(
+    da_score: DaScore, project: Path
+) -> None:
+    log = Project(project.parent).log
+    for number in range(100, 160):
+        (log / f"iter-{number}.yaml").write_text("iteration: [\n")
+    *_, hidden, last = errors(da_score("iteration", "77", "--recompute", *LENIENT))
+    assert hidden == "10 more faults are not shown"
+    assert "77" in last
+
+
 class TestLenient:
     @pytest.mark.parametrize("command", COMMANDS.values(), ids=COMMANDS)
     @pytest.mark.usefixtures("broken")

@@ -1,5 +1,6 @@
 """The commits of a trunk and those off it: parents, subjects, times and files."""
 
+import datetime
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
@@ -19,9 +20,11 @@ from .starter import as_lines, as_text
 _FEWEST_SHA_DIGITS = 7
 
 # Each field ends with NUL, and each commit too (-z), so that no message can pass for a separator.
+# The author's day is found here, as git ends at a time that its zone takes to before 1970.
 _LOG_FORMAT = (
     "-z",
-    "--format=%H%x00%P%x00%ct%x00%at%x00%as%x00%an%x00%ae%x00%cn%x00%ce%x00%s%x00%B%x00",
+    "--date=raw",
+    "--format=%H%x00%P%x00%ct%x00%at%x00%ad%x00%an%x00%ae%x00%cn%x00%ce%x00%s%x00%B%x00",
 )
 TEXT_LIMIT = 128 << 10
 """Characters of a message or a subject that are read."""
@@ -38,6 +41,8 @@ SHORT_TEXT = 2048
 """Characters of a text that are read in any case, half of them at its end, where trailers are."""
 
 _FIELDS_OF_COMMIT = 12  # eleven, and an empty one
+_DAY_0 = datetime.date(1970, 1, 1).toordinal()
+_MOST_DIGITS = 20  # of a time in seconds since 1970; git reads 64 bits
 _LOG_OF_NAMED = ("log", "--no-walk=unsorted", "--stdin", *_LOG_FORMAT)
 _SHOW_FILES = (
     "show",
@@ -65,7 +70,7 @@ class Commit(NamedTuple):
         parents: the full SHAs of its parents, the first parent first.
         time: committer time in seconds since 1970; None when git has none.
         authored: author time in seconds since 1970; None when git has none.
-        date: the author's day, as YYYY-MM-DD.
+        date: the author's day, as YYYY-MM-DD; "" where git has none, or its year is over 9999.
         author: who wrote it.
         committer: who committed it.
         subject: the first paragraph of the message, on one line.
@@ -197,13 +202,14 @@ def _parse_log(fields: Iterable[bytes], git_time: GitTime) -> Iterator[Commit]:
     texts = map(as_text, fields)
     # Fields after the last whole commit are dropped.
     while len(record := tuple(islice(texts, _FIELDS_OF_COMMIT))) == _FIELDS_OF_COMMIT:
-        sha, parents, time, authored, date = record[:5]
+        sha, parents, time, authored, zoned = record[:5]
         name, email, committer_name, committer_email = [
             text[:_NAME_LIMIT] for text in record[5:9]
         ]
         subject, message = map(cut, record[9:11])
         author = Identity(name, email)
         committer = Identity(committer_name, committer_email)
+        date = _day(zoned)
         parent_shas = [shas.setdefault(parent, parent) for parent in parents.split()]
         yield Commit(
             sha=shas.pop(sha, sha),
@@ -219,8 +225,28 @@ def _parse_log(fields: Iterable[bytes], git_time: GitTime) -> Iterator[Commit]:
 
 
 def _seconds(text: str) -> int | None:
-    """Return a time that git printed, or None where it printed none."""
-    return int(text) if text else None
+    """Return a time that git printed, or None where it printed none, or one past all times."""
+    if not text or len(text) > _MOST_DIGITS:
+        return None
+    return int(text)
+
+
+def _day(zoned: str) -> str:
+    """Return the day of a time with its zone, ``1767225600 +0100``, as ``git log`` would print it.
+
+    It is "" where there is no time, or where a date cannot have that day.
+    """
+    if not zoned:
+        return ""
+
+    seconds, zone = map(int, zoned.split())
+    hours, minutes = divmod(abs(zone), 100)
+    ahead = 3600 * hours + 60 * minutes
+    local = seconds + (ahead if zone > 0 else -ahead)
+    try:
+        return datetime.date.fromordinal(_DAY_0 + local // 86_400).isoformat()
+    except (ValueError, OverflowError):
+        return ""
 
 
 class ProposedCommits(NamedTuple):

@@ -688,6 +688,32 @@ class TestOddCommits:
         assert shown[after] == ShownCommit(START + HOUR, ("a",))
         assert shown_commits(repository, [after, odd]) == shown
 
+    @pytest.mark.parametrize(
+        ("author", "authored", "date"),
+        [
+            (f"{START} -99999999", START, "1912-03-14"),
+            (f"{START} +99999999", START, "2140-05-11"),
+            ("0 -1200", 0, "1969-12-31"),
+            ("9" * 17 + " +0000", int("9" * 17), ""),
+            ("9" * 5000 + " +0000", None, "1970-01-01"),
+            # days that git prints too
+            ("86400 -0001", 86400, "1970-01-01"),
+            ("1772323199 +0001", 1772323199, "2026-03-01"),
+            ("1772323199 +0000", 1772323199, "2026-02-28"),
+            ("1772380800 +1400", 1772380800, "2026-03-02"),
+            ("4102444800 -0930", 4102444800, "2099-12-31"),
+            ("notatime +0000", None, ""),
+        ],
+    )
+    def test_a_day_is_known_as_far_as_a_date_can_have_it(
+        self, repo: Repo, author: str, authored: int | None, date: str
+    ) -> None:
+        repo.commit({"a": "1"}, "before")
+        sha = repo.raw_commit(f"author A <a@x> {author}\ncommitter C <c@x> {author}")
+        repository = GitRepository(repo.path)
+        commit, _ = trunk_commits(repository, sha)
+        assert (commit.time, commit.authored, commit.date) == (authored, authored, date)
+
 
 _SETTINGS = """
 alias.log=!{evil} alias.show=!{evil} credential.helper=!{evil} color.diff=always color.ui=always
