@@ -168,7 +168,7 @@ def _status_of_error(error: BaseException, report: Warn) -> int:
 
 
 def _problem_of_the_system(error: OSError) -> str:
-    """Return what is wrong with the disk or with permissions, or "" for anything else."""
+    """Return what is wrong with the disk, permissions or a long name, or "" for anything else."""
     if error.errno == errno.ENOSPC:
         return "standard output: no space left on device"
     if isinstance(error, FileNotFoundError) and not error.filename:
@@ -177,6 +177,8 @@ def _problem_of_the_system(error: OSError) -> str:
         return "the current directory was removed; change to one that exists"
     if isinstance(error, PermissionError) and error.filename:
         return f"{error.filename}: permission denied"
+    if error.errno == errno.ENAMETOOLONG and error.filename:
+        return f"{error.filename}: file name too long"
     return ""
 
 

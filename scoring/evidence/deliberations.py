@@ -3,9 +3,9 @@
 See docs/DIMINISHING_RETURNS.md, "From a session".
 """
 
+import os
 from collections import defaultdict
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any, NamedTuple
 
 from scoring.errors import DaScoreError, InputError, Warn
@@ -63,7 +63,7 @@ def session_transcript(
         InputError: no session, or more than one, has an id that begins so; or a file cannot be
             read.
     """
-    if Path(session).is_file():
+    if os.path.isfile(session):
         return session, read_file(session)
 
     copies = defaultdict[str, list[bytes]](list)

@@ -314,9 +314,14 @@ class TestErrors:
         [
             (GitError("what\nwhere\x1b\nwhat to do"), 1, "what where\\x1b what to do"),
             (click.ClickException("no\nway"), 1, "no way"),
+            (
+                OSError(errno.ENAMETOOLONG, "File name too long", "a" * 300),
+                1,
+                f"{'a' * 300}: file name too long",
+            ),
             (KeyboardInterrupt(), 130, "interrupted"),
         ],
-        ids=["ours", "click's", "an interruption"],
+        ids=["ours", "click's", "a long name", "an interruption"],
     )
     def test_do_not_look_like_bugs(
         self,

@@ -133,6 +133,10 @@ def test_a_session_is_found_by_its_id_in_transcript_directories(tmp_path: Path) 
         assert session_transcript(name, places, silent) == (found, REVIEW.encode())
     for name, said in (
         ("s2", "no transcript of such a session"),
+        (
+            "s" * 300,
+            "no transcript of such a session",
+        ),  # longer than the name of a file
         ("s1-", "2 sessions begin so; write more of the id"),
     ):
         with pytest.raises(ValueError, match=f"{name}: {said}"):
