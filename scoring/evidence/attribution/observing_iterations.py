@@ -224,10 +224,13 @@ def _shares_by_agents(
         added = work.lines_added([share.question.written for share in some])
         for share in some:
             lines = [written[part] for part in share.voting]
+            tops: Sequence[str] = ()
+            folder = ""
+            if share.question.is_strict:
+                tops = work.work_trees.all_tops
+                folder = share.made.folder if share.made else ""
             by_agents[share.index] = least_share(
-                added.get(share.question.written, {}),
-                lines,
-                work.work_trees.all_tops if share.question.is_strict else (),
+                added.get(share.question.written, {}), lines, tops, folder
             )
     return by_agents
 

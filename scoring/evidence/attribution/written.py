@@ -143,6 +143,7 @@ def least_share(
     added: Mapping[FileLine, int],
     written: Iterable[Mapping[WrittenFile, Iterable[int]]],
     tops: Collection[str] = (),
+    folder: str = "",
 ) -> float | None:
     """Return the share of the lines that a commit adds that were certainly written.
 
@@ -150,12 +151,13 @@ def least_share(
         added: how often the commit adds each significant line, by the path and the line's hash.
         written: what was written, in one or more parts.
         tops: the tops of work trees, which tell which file a path means.
+        folder: the folder in which the commit was made; "": not known.
 
     Returns:
         A share above 0 and up to 1; None where no line is known to be written.
     """
     names = _by_composed({name for name, _ in added})
-    lines_of = _by_file(names, written, tops)
+    lines_of = _by_file(names, written, tops, folder)
     written_count = 0
     for (name, line), count in added.items():
         if name in lines_of:
@@ -193,6 +195,7 @@ def _by_file(
     names: Mapping[str, str],
     written: Iterable[Mapping[WrittenFile, Iterable[int]]],
     tops: Collection[str] = (),
+    folder: str = "",
 ) -> dict[str, Counter[int]]:
     """Count written lines by the name of the file, which is the longest that fits its path.
 
@@ -202,6 +205,7 @@ def _by_file(
         names: paths in the repository, as of :func:`_by_composed`.
         written: what was written, in one or more parts, which are joined.
         tops: the tops of work trees. A path below one of them has its name from there first.
+        folder: a folder of the repository, which may be in a work tree that is gone; "": none.
     """
     beginnings = sorted((f"{composed(top)}/" for top in tops), key=len, reverse=True)
 
@@ -217,6 +221,8 @@ def _by_file(
             fitting = [name for name in below if name in names]
             if not fitting:
                 fitting = possible_names(file, names)
+            if not fitting and folder:
+                fitting = possible_names(WrittenFile(folder, whole), names)
             if fitting:
                 lines_of.setdefault(names[fitting[0]], Counter()).update(lines)
     return lines_of
