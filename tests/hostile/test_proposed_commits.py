@@ -433,6 +433,19 @@ ON_OTHER_CODE = {
     "taken out by a patch, in one line": [
         says("git apply -R ../p; pytest -q; git apply ../p", "3 passed in 0.1s")
     ],
+    "taken out by a patch in one line, and put in later": [
+        says("git apply -R ../p && pytest -q", "3 passed in 0.1s"),
+        says("git apply ../p"),
+    ],
+    "put in by a patch, and reset, in one line": [
+        says("git apply ../p; pytest -q; git checkout -- src/b.py", "3 passed in 0.1s")
+    ],
+    "moved away as if it were data, in one line": [
+        says("mv lib ../x.xml; pytest -q; mv ../x.xml lib", "3 passed in 0.1s")
+    ],
+    "left by a function": [
+        says("f() { git restore src/b.py; }; git apply ../p; pytest -q; f", TESTS[1])
+    ],
     "kept as a commit": [
         says("git commit -qam x; git reset --hard HEAD~1"),
         TESTS,
@@ -509,6 +522,7 @@ STASHED = says("git stash", "Saved working directory and index state WIP on own:
 NOTHING = says("git stash", "No local changes to save")
 BOTH = says("git stash; git stash", f"{STASHED[1]}\n{NOTHING[1]}")
 NO_STASH = says("git stash pop x; ls", "error: x is not a valid reference")
+NOT_TAKEN_OUT = says("git stash && false && git stash pop", STASHED[1])
 TAKEN_OUT = says("git stash pop; ls x", "Dropped refs/stash@{0} (12)")
 
 
@@ -519,6 +533,7 @@ TAKEN_OUT = says("git stash pop; ls x", "Dropped refs/stash@{0} (12)")
         pytest.param([STASHED, NOTHING], False, 3, id="the second stashes nothing"),
         pytest.param([STASHED, NO_STASH], False, 3, id="a stash that is not there"),
         pytest.param([STASHED], True, 3, id="stashed by a call that fails"),
+        pytest.param([NOT_TAKEN_OUT], True, 3, id="the command after it does not run"),
         pytest.param([NOTHING], False, 0, id="nothing is stashed"),
         pytest.param([STASHED, TAKEN_OUT], True, 0, id="taken out by one that fails"),
     ],
@@ -630,6 +645,18 @@ def test_tests_that_pass_on_the_work_again_excuse_a_failure(
         pytest.param(
             [says("rm -f out.xml; pytest -q; mv out.xml reports/", TESTS[1])],
             id="with a report that goes elsewhere",
+        ),
+        pytest.param(
+            [says("rm -rf reports; pytest -q; mv out.xml reports", TESTS[1])],
+            id="with a report that takes the place of others",
+        ),
+        pytest.param(
+            [says("git clean -fd && pytest -q", TESTS[1])],
+            id="after files are cleaned away in the same line",
+        ),
+        pytest.param(
+            [says("git revert --no-edit HEAD~1 && pytest -q", TESTS[1])],
+            id="after a revert in the same line",
         ),
         pytest.param(
             [says("mv src/a.py src/b.py; pytest -q; mv src/b.py src/c.py", TESTS[1])],
@@ -1115,6 +1142,37 @@ def test_a_folder_of_windows_is_not_one_of_the_repository_by_its_name(
     transcript.write_text(text)
     found = check("--no-failing-tests")
     assert (found.status, "with a test run" in found.out) == (0, False)
+
+
+@pytest.mark.parametrize("folder", ["/gone/w", "/gone/w/src"])
+@pytest.mark.parametrize(
+    ("tests", "status"), [("1 failed in 0.1s", 3), ("3 passed in 0.1s", 0)]
+)
+def test_a_commit_in_a_work_tree_that_is_gone_is_that_of_the_session_that_wrote_there(
+    change: Repo, check: Check, tests: str, status: int, folder: str
+) -> None:
+    """The session is in another work tree, and added that one elsewhere."""
+    change.commit(FILES, SUBJECT)
+    keep_session(change, tests, command=f"cd {folder} && git commit -m '{SUBJECT}'")
+    transcript = change.path / "../home/projects/x/s.jsonl"
+    text = transcript.read_text().replace(f"{change.path}/src", "/gone/w/src")
+    add = "git worktree add /gone/w -b next; cd /gone/w && pytest -q"
+    transcript.write_text(text.replace("pytest -q", add))
+    found = check("--no-failing-tests")
+    assert found.status == status
+    assert "1 with a test run" in found.out
+
+
+def test_lines_that_are_written_outside_of_the_work_tree_of_a_commit_are_not_its_own(
+    change: Repo, check: Check
+) -> None:
+    change.commit(FILES, SUBJECT)
+    keep_session(change, "1 failed in 0.1s")
+    transcript = change.path / "../home/projects/x/s.jsonl"
+    text = transcript.read_text().replace(f"{change.path}/src", "/gone/w/src")
+    transcript.write_text(text)
+    found = check("--no-failing-tests")
+    assert (found.status, "0 with a test run" in found.out) == (0, True)
 
 
 MOVED = "".join(f"def last{k}(y):\n    return y * {k}\n" for k in range(9))

@@ -261,13 +261,13 @@ class Sightings:
                 continue
             if isinstance(seen.event, WorkReset):
                 if changes_code(seen):
-                    changes.replaced_at = seen.time
+                    changes.replaced_at = seen.time - seen.event.is_tested
             elif isinstance(seen.event, Edit):
                 removed.discard((session, path))  # it was written, not moved back
             elif isinstance(seen.event, CodeSwitched):
                 changes.times.append(seen.time)
                 changes.names.append(path)
-                changes.replaced_at = seen.time
+                changes.replaced_at = seen.time - seen.event.is_tested
             elif code[session].has_one_in(path):
                 changes.times.append(seen.time)
                 changes.names.append("")

@@ -260,14 +260,19 @@ def undone_spans(commands: Commands) -> list[tuple[int, int]]:
     changed: dict[str, int] = {}  # the first command that changed each path
     emptied: dict[str, int] = {}  # or took code out of a folder
     code: dict[str, int] = {}
+    placed: set[str] = set()  # what it copied or moved somewhere
     spans = []
     for index, command in enumerate(commands):
         removed = removed_paths(command.words) if command.words else []
         begun: list[int] = []
         if "mv" in command.words[:2]:
             targets = removed if "-t" in command.words else removed[-1:]
+            sources = removed[:-1]
+            if are_no_code(sources) and placed.isdisjoint(sources):  # as a report
+                targets = [target for target in targets if _FILE.fullmatch(target)]
             for target in map(posixpath.normpath, targets):
                 begun += _known(target, changed, emptied)
+            placed.update(removed[-1:])
         for reset in resets([command]):
             for path in reset.paths:
                 begun += _known(path, changed)
@@ -276,6 +281,7 @@ def undone_spans(commands: Commands) -> list[tuple[int, int]]:
         if begun:
             spans.append((min(begun), index))
 
+        placed.update(command.writes)
         paths = [*command.writes, *removed]
         if command.words:
             paths.append(rewritten_path(command.words))

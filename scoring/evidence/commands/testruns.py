@@ -66,6 +66,7 @@ class TestCommand(NamedTuple):
         is_wrapped: whether another program starts the last test command.
         follows_commit: whether the line commits before its first test command.
         is_left: whether the line checks out other code after its last test command.
+        position: the index of the last test command in the line.
     """
 
     tool: str
@@ -83,6 +84,7 @@ class TestCommand(NamedTuple):
     is_wrapped: bool
     follows_commit: bool
     is_left: bool
+    position: int
 
     @property
     def is_of_other_code(self) -> bool:
@@ -168,6 +170,7 @@ class TestTools:
             is_wrapped=bool(last.starters),
             follows_commit=bool(commit_requests(commands[:first_index])),
             is_left=checked_out_code(commands[last_index + 1 :]) is not None,
+            position=last_index,
         )
 
     def _tool_of(self, command: ShellCommand) -> str:

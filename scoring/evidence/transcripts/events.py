@@ -318,10 +318,12 @@ class WorkReset(Event):
         kind: how: ``hard`` for all changes, ``paths`` for files, ``checkout`` for what looks like
             files, ``revert`` and ``amend`` for commits.
         path: the index of the path in ``texts``; None where the command names no path.
+        is_tested: whether the tests of its command line run after all that changes code there.
     """
 
     kind: Literal["hard", "paths", "checkout", "revert", "amend"]
     path: int | None
+    is_tested: bool = False
 
 
 class CodeSwitched(Event):
@@ -329,9 +331,11 @@ class CodeSwitched(Event):
 
     Attributes:
         name: the index in ``texts`` of the branch or commit, where the command names that alone.
+        is_tested: whether the tests of its command line run after all that changes code there.
     """
 
     name: int | None = None
+    is_tested: bool = False
 
 
 PromptKind: TypeAlias = Literal["wrong", "report", "foreign", "goes_on"]

@@ -23,7 +23,8 @@ from .edits import PathTexts, is_absolute, path_in
 from .events import SHA_DIGITS, TEXT_LIMIT, CommitMade, TestRun, key_of
 from .open_calls import EventPlace, OpenCall
 
-_STASH_CHANGED = re.compile(r"^(?:Saved working|Dropped refs/stash@)", re.MULTILINE)
+_STASHED = "Saved working"
+_STASH_CHANGED = re.compile(rf"^(?:{_STASHED}|Dropped refs/stash@)", re.MULTILINE)
 _STASH_KEPT = re.compile(
     r"^(?:No local changes to save|The stash entry is kept"
     r"|error: .* is not a valid reference|fatal: log for )",
@@ -113,9 +114,12 @@ class ObservedRuns:
                 run = self._run_of(opened, opened.run, ended_at, verdict)
                 self.noted.append((run, opened))
         if opened.leaves_stash is not None:
+            changes = _STASH_CHANGED.findall(text)
             is_kept = failed or _STASH_KEPT.search(text)
-            if _STASH_CHANGED.search(text) or not is_kept:
+            if changes or not is_kept:
                 self._is_stashed = opened.leaves_stash
+            if failed and changes[-1:] == [_STASHED]:
+                self._is_stashed = True  # what takes it out did not run
 
     def note_shown(
         self, opened: OpenCall, shown_at: EventPlace, text: str, failed: bool | None

@@ -23,6 +23,8 @@ from scoring.evidence.commands.run_folders import (
 from scoring.evidence.commands.shell import is_cut
 from scoring.evidence.commands.shell_command import ShellCommand
 from scoring.evidence.commands.tested_code import (
+    ADDED,
+    are_no_code,
     checked_out_code,
     is_restored,
     may_restore,
@@ -287,16 +289,32 @@ class OpenCall:
 
     def note_resets(self, commands: Sequence[ShellCommand], paths: PathTexts) -> None:
         """Note what commands of the call take back, and whether they check out other code."""
+        is_tested = self._tests_come_last(commands)
         for reset in git_commands.resets(commands):
             folder = folder_after(commands, self.folder)
             numbers: list[int | None] = [*paths.path_numbers(reset.paths, folder)]
             for number in numbers or [None]:
-                self.effects.append(WorkReset(*self.place, reset.kind, number))
+                undoing = WorkReset(*self.place, reset.kind, number, is_tested)
+                self.effects.append(undoing)
         code = checked_out_code(commands, self.folder)
+        if code == ADDED and self.run and not is_tested:
+            code = ""  # what is added may be taken out in the same line
         if code is not None:
             number = paths.number(code) if code else None
-            self.effects.append(CodeSwitched(*self.place, number))
+            self.effects.append(CodeSwitched(*self.place, number, is_tested))
             self.may_restore = may_restore(commands)
+
+    def _tests_come_last(self, commands: Sequence[ShellCommand]) -> bool:
+        """Return whether its run of tests comes after all commands of git that change code.
+
+        A function may run later than it is written.
+        """
+        if self.run is None or self.run.is_of_other_code:
+            return False
+        if any(command.defines_function for command in commands):
+            return False
+        later_resets = git_commands.resets(commands[self.run.position + 1 :])
+        return all(are_no_code(reset.paths) for reset in later_resets)
 
     def note_programs(self, commands: Iterable[ShellCommand]) -> None:
         """Note the programs that commands run, each once.
