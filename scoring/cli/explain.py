@@ -135,7 +135,7 @@ def _on_other_rubrics(used: str, asked: str, kept: str | None) -> str:
 
 
 def _print_unit(text: str, settings: Settings, no_entry: NotFoundError) -> None:
-    """Print what became of a unit that no entry names.
+    """Print what became of a unit, by a name that no entry has.
 
     Args:
         text: what the user named the unit by.

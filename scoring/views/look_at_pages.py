@@ -73,7 +73,8 @@ def units_page(rows: WorkRows, kind: str) -> Page:
 
 def _list_row(row: WorkRow) -> Cells:
     unit = row.unit
-    where = f"session {row.values['session_id']}"
+    session = row.values["session_id"]
+    where = f"session {session}" if session else unit.unit
     if unit.commit:
         where = short(unit.commit)
     elif unit.first_line:

@@ -1,4 +1,4 @@
-"""What became of one unit of work without an entry, and why, for people."""
+"""What became of one unit of work, whether it has an entry or not, and why, for people."""
 
 from collections.abc import Iterable, Mapping, Sequence
 
@@ -10,7 +10,7 @@ from scoring.evidence.openable import opened_here
 from scoring.evidence.transcripts.observed_facts import Observed
 from scoring.outcomes.unit import Kind
 from scoring.signals.signal import seen_texts
-from scoring.text import counted, short
+from scoring.text import counted, iterations_named, short
 
 from .amounts import cost_text, duration_text, unpriced_lines, written_text
 from .explain_text import claims_in_words, commands_to_read, lines_found
@@ -48,7 +48,10 @@ def unit_page(
         yield Line(asked, "bold")
         yield "A session wrote lines of this commit. What follows is about its work."
         yield ""
-    yield Line(f"{_TITLES[unit.kind]} ({unit.unit})", "bold")
+    title = _TITLES[unit.kind]
+    if unit.kind == "commit" and not unit.commit:
+        title = "Work of which no commit is known"
+    yield Line(f"{title} ({unit.unit})", "bold")
 
     became = [
         named_commit(unit.commit, unit.subject or ""),
@@ -67,10 +70,16 @@ def unit_page(
     opened = [opened_here(each, unit.checkpoint_branch) for each in unit.observed]
     yield from _session_lines(row, opened)
 
-    no_score = "It has no score: no entry in the log names it"
-    if unit.commit:
-        no_score += f"; da-score log entry new --commit {short(unit.commit)} adds one"
-    yield f"{no_score}."
+    score = "It has no score: no entry in the log names it"
+    if unit.entries:
+        numbers = [entry.iteration for entry in unit.entries]
+        which = iterations_named(numbers)
+        score = (
+            f"The log has it as {which}: da-score explain {min(numbers)} says its score"
+        )
+    elif unit.commit:
+        score += f"; da-score log entry new --commit {short(unit.commit)} adds one"
+    yield f"{score}."
     harnesses = (harness for harness, _ in unit.sessions)
     commits = later_commits(unit.outcome, unit.landing)
     yield from commands_to_read(opened, commits, harnesses)

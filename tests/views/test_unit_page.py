@@ -113,6 +113,35 @@ def test_says_how_much_of_a_commit_of_a_person_the_session_wrote(
     assert f"no entry in the log names it; {new} adds one.\n" in page
 
 
+def test_says_which_iteration_has_the_score_of_a_unit(
+    tmp_path: Path, da_score: Any
+) -> None:
+    history = History(tmp_path)
+    mark = history.commit(200, "Add it", files={"src/a.py": TEXT})
+    history.session("s1").turn(2 * DAY, 1)
+    history.entry(mark, "Add it")
+    history.entry("", "Compared two ways")
+    history.commit(30 * DAY, "Later")
+    history.write()
+
+    places = "--repo-dir", str(history.repo), "--iter-log-dir", str(history.log)
+    options = *places, "--transcript-dir", str(history.home), "--no-cache"
+    titles = {
+        f"commit:{history.shas[mark]}": "A commit of an agent",
+        "iteration:2": "Work of which no commit is known",
+    }
+    for number, (unit, title) in enumerate(titles.items(), 1):
+        page = da_score("explain", unit, *options).out
+        assert page.startswith(f"{title} ({unit})\n")
+        score = f"as iteration {number}: da-score explain {number} says its score."
+        assert f"\nThe log has it {score}\n" in page
+        assert "log entry new" not in page
+
+    for state, where in {"unclear": "iteration:2", "talk": "session s1"}.items():
+        page = da_score("work", "--list", state, *options).out
+        assert page.endswith(f"  {where}\n")
+
+
 @pytest.mark.parametrize("is_said", [True, False])
 def test_names_each_line_that_its_commands_print(
     tmp_path: Path, da_score: Any, is_said: bool
