@@ -10,7 +10,7 @@ from operator import attrgetter
 
 from msgspec.structs import replace
 
-from scoring.evidence.commands.tested_code import taken_back
+from scoring.evidence.commands.undone_code import taken_back
 from scoring.evidence.commands.verifier_programs import TOOLS_BY_VERIFIER_TYPE
 from scoring.evidence.scopes import CodeFiles, is_code
 from scoring.evidence.transcripts.events import (

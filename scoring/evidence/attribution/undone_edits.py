@@ -10,7 +10,7 @@ from itertools import accumulate
 from operator import attrgetter
 from typing import NamedTuple
 
-from scoring.evidence.commands.tested_code import taken_back
+from scoring.evidence.commands.undone_code import taken_back
 from scoring.evidence.transcripts.events import (
     Edit,
     LinesWritten,

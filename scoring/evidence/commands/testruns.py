@@ -12,8 +12,9 @@ from .programs import FAIL_BY_THEMSELVES, Words
 from .run_folders import folder_of
 from .shell_command import Commands, ShellCommand
 from .shown_output import PRINTED_WORD, ShownOutput, readers_of, shown_output
-from .tested_code import checked_out_code, tests_other_code, undone_spans
+from .tested_code import checked_out_code, tests_other_code
 from .tool_table import OWN_COMMANDS, SCRIPT_TOOL, program_name, tool_table
+from .undone_code import undone_spans
 
 LABEL_LIMIT = 60
 """How many characters of a command reports show."""

@@ -234,7 +234,7 @@ def _seconds(text: str) -> int | None:
 def _day(zoned: str) -> str:
     """Return the day of a time with its zone, ``1767225600 +0100``, as ``git log`` would print it.
 
-    It is "" where there is no time, or where a date cannot have that day.
+    It is "" without a time, or where a date cannot have that day.
     """
     if not zoned:
         return ""

@@ -4,7 +4,8 @@ import pytest
 
 from scoring.evidence.commands.shell import commands_of
 from scoring.evidence.commands.tested_code import tests_other_code as is_of_other_code
-from scoring.evidence.commands.tested_code import undone_spans, work_trees_added
+from scoring.evidence.commands.tested_code import work_trees_added
+from scoring.evidence.commands.undone_code import undone_spans
 
 
 @pytest.mark.parametrize(
