@@ -64,13 +64,14 @@ def keep_session(
     repo: Repo, tests: str, name: str = "s", *, edits: Edits = NO_EDITS, **options: Any
 ) -> None:
     """Keep the transcript of a session that wrote the files and made the newest commit."""
+    files = options.pop("files", {} if edits else FILES)
     result = options.pop(
         "result", f"[own {repo.head()[:7]}] {SUBJECT}\n 1 file changed"
     )
     text = session(
         repo,
         name,
-        files={} if edits else FILES,
+        files=files,
         edits=edits,
         tests=tests,
         result=result,
@@ -1218,6 +1219,34 @@ def test_a_commit_that_renames_within_lines_is_that_of_the_session_that_renamed(
     found = check("--no-failing-tests")
     assert found.status == status
     assert "a session counts for a commit" not in found.out
+
+
+@pytest.mark.parametrize(
+    ("path", "command"),
+    [
+        pytest.param("src/a.py", "git mv src/a.py lib/b.py", id="moved"),
+        pytest.param("link/b.py", "ls", id="written through a link"),
+    ],
+)
+@pytest.mark.parametrize(
+    ("tests", "status"), [("1 failed in 0.1s", 3), ("3 passed in 0.1s", 0)]
+)
+def test_a_session_wrote_the_lines_of_a_file_that_is_elsewhere_before_the_commit(
+    change: Repo, check: Check, path: str, command: str, tests: str, status: int
+) -> None:
+    change.commit({"lib/b.py": FILES["src/a.py"]}, SUBJECT)
+    keep_session(change, tests, files={path: FILES["src/a.py"]}, before=[says(command)])
+    found = check("--no-failing-tests")
+    assert found.status == status
+    assert "1 with a test run" in found.out
+
+
+def test_a_session_did_not_write_the_other_lines_of_a_file_that_it_moved(
+    change: Repo, check: Check
+) -> None:
+    change.commit({"lib/b.py": FILES["src/a.py"] + OTHER["src/a.py"]}, SUBJECT)
+    keep_session(change, "1 failed in 0.1s", before=[says("mv src/a.py lib/b.py")])
+    assert "1 with a test run" not in check("--no-failing-tests").out
 
 
 # Work in merges

@@ -158,10 +158,13 @@ def least_share(
     """
     names = _by_composed({name for name, _ in added})
     lines_of = _by_file(names, written, tops, folder)
+    moved = lines_of.pop("", Counter())
     written_count = 0
     for (name, line), count in added.items():
-        if name in lines_of:
-            written_count += min(count, lines_of[name][line])
+        in_file = min(count, lines_of[name][line]) if name in lines_of else 0
+        in_moved_file = min(count - in_file, moved[line])
+        moved[line] -= in_moved_file
+        written_count += in_file + in_moved_file
     return written_count / sum(added.values()) if written_count else None
 
 
@@ -199,7 +202,8 @@ def _by_file(
 ) -> dict[str, Counter[int]]:
     """Count written lines by the name of the file, which is the longest that fits its path.
 
-    Lines in a file without such a name are left out.
+    Lines in a file without such a name are left out. But with a folder, those in work trees and in
+    that folder are under "": the file may have been moved, or written through a link.
 
     Args:
         names: paths in the repository, as of :func:`_by_composed`.
@@ -225,6 +229,8 @@ def _by_file(
                 fitting = possible_names(WrittenFile(folder, whole), names)
             if fitting:
                 lines_of.setdefault(names[fitting[0]], Counter()).update(lines)
+            elif folder and whole.startswith((*beginnings, f"{composed(folder)}/")):
+                lines_of.setdefault("", Counter()).update(lines)
     return lines_of
 
 
