@@ -46,6 +46,24 @@ class TestDemo:
         monkeypatch.chdir("a/b/repo")
         assert da_score("iteration", "1").status == 0
 
+    def test_has_transcripts_that_show_the_commits_without_its_log(
+        self, da_score: DaScore, tmp_path: Path
+    ) -> None:
+        da_score("demo", tmp_path / "a")
+        clone = tmp_path / "clone"
+        subprocess.run(["git", "clone", "-q", tmp_path / "a/repo", clone], check=True)
+        folders = [
+            f"--transcript-dir={tmp_path}/a/transcripts/{name}"
+            for name in ("claude", "codex")
+        ]
+
+        shown = da_score("work", f"--repo-dir={clone}", *folders).out
+        assert shown.startswith(
+            "Of 6 units of work 4 landed, 1 was reverted, 1 is open"
+        )
+        without = da_score("work", f"--repo-dir={clone}", "--transcripts=none").out
+        assert without.startswith("No work of an agent is known here")
+
     def test_is_the_same_whatever_the_settings_of_its_user(
         self, da_score: DaScore, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:

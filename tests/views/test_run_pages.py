@@ -146,10 +146,11 @@ class TestRun:
         }
         for unit in (unit for unit in work["units"] if len(unit["iterations"]) == 1):
             (n,) = unit["iterations"]
-            assert (written[n]["cost"], written[n]["defective"]) == (
-                unit["cost"],
-                unit["defective"],
-            ), n
+            assert written[n]["defective"] == unit["defective"], n
+            if n == 9:  # its unit has what the agent said to report the commit, too
+                assert written[n]["cost"] < unit["cost"]
+            else:
+                assert written[n]["cost"] == unit["cost"], n
             assert outcomes[n] == unit["defective"]
 
 
