@@ -9,7 +9,7 @@ import re
 import uuid
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from ruamel.yaml.comments import CommentedMap
 from ruamel.yaml.scalarstring import DoubleQuotedScalarString as Quoted
@@ -21,12 +21,12 @@ from scoring.evidence.labels import (
     REVIEWER,
     SCHEMA_VERSION,
     Judgment,
-    LabelEdit,
     LabelRecord,
     labels_in,
 )
 from scoring.evidence.transcripts.facts import timestamp_ns
 from scoring.files import exclusive_lock, overwrite, read_or_none, write_together
+from scoring.grouping import lists_by_key
 from scoring.signals.human_label import latest_labels
 from scoring.text import cut, printable
 
@@ -35,15 +35,17 @@ from .yaml_edit import (
     composed,
     edited,
     is_null,
-    item_added,
+    items_added,
     kept_as_written,
     own_value,
     value_set,
-    with_item,
+    with_items,
 )
 
 FILE_LIMIT = 1 << 20
 """The largest file to which labels are added, in bytes: it takes some seconds."""
+
+_SHORTEST_EDIT = 128  # bytes that each label adds to its file, at least
 
 ACTOR_LIMIT = 200
 """The longest name of a person, in bytes of UTF-8."""
@@ -105,15 +107,15 @@ def add_labels(log_dir: Path, labels: Sequence[NewLabel]) -> list[Path]:
             leaves a judgment out.
         WriteError: a file cannot be written. The old content comes back as far as that is possible.
     """
+    labels_by_iteration = lists_by_key((label.iteration, label) for label in labels)
+
     with exclusive_lock(log_dir):
         old_content: dict[Path, bytes | None] = {}
         new_content: dict[Path, bytes] = {}
-        for label in labels:
-            path = log_dir / label_file_name(label.iteration)
-            if path not in old_content:
-                old_content[path] = read_or_none(path, FILE_LIMIT, within=log_dir)
-            content = new_content.get(path, old_content[path])
-            new_content[path] = _with_label(path, content, label)
+        for iteration, labels_of_file in labels_by_iteration.items():
+            path = log_dir / label_file_name(iteration)
+            old_content[path] = read_or_none(path, FILE_LIMIT, within=log_dir)
+            new_content[path] = _with_labels(path, old_content[path], labels_of_file)
 
         try:
             write_together(list(new_content.items()), keep_rights=True)
@@ -130,95 +132,119 @@ def add_labels(log_dir: Path, labels: Sequence[NewLabel]) -> list[Path]:
     return list(old_content)
 
 
-def _with_label(path: Path, content: bytes | None, label: NewLabel) -> bytes:
-    """Return the content of a file of labels with a label added.
+def _with_labels(
+    path: Path, content: bytes | None, labels: Sequence[NewLabel]
+) -> bytes:
+    """Return the content of a file of labels with labels added. It is parsed once for all of them.
 
     A person who has a label in it gets another edit of that one.
 
     Args:
         path: the file, for errors.
         content: its content; None where it does not exist.
-        label: the label.
+        labels: the labels, all of one iteration.
 
     Raises:
         InputError: the file is wrong, would not keep what it says, or would be too large; or the
             first label of a person leaves a judgment out, and would not be read.
     """
+    if len(labels) * _SHORTEST_EDIT > FILE_LIMIT:
+        raise _too_large(path)
+
+    iteration = labels[0].iteration
     records: Sequence[LabelRecord] = ()
     if content is not None:
-        facts = labels_in(content, path, label.iteration)
+        facts = labels_in(content, path, iteration)
         if facts.problem:
             raise InputError(f"{path.parent / facts.problem}; nothing is added to it")
         records = facts.labels or ()
-    of_actor = [record for record in records if record.actor == label.actor]
-    last = next(iter(latest_labels(of_actor)), None)
+    last_by_actor = {record.actor: record for record in latest_labels(records)}
 
     time = datetime.datetime.now(datetime.UTC)
     now = time.isoformat(timespec="milliseconds").replace("+00:00", "Z")
-    if content and last:
-        data = _with_edit(content, path, label, last, now)
-    else:
-        data = with_item(
-            content or b"",
+    again: list[tuple[LabelRecord, list[CommentedMap]]] = []
+    firsts: list[CommentedMap] = []
+    for actor, labels_of_actor in lists_by_key((it.actor, it) for it in labels).items():
+        last = last_by_actor.get(actor)
+        history = _history(labels_of_actor, last, now)
+        if last:
+            again.append((last, history))
+        else:
+            firsts.append(_first_label(labels_of_actor[0], history, now))
+
+    data = content or b""
+    if again:
+        data = _with_edits(data, path, again, now)
+    if firsts:
+        data = with_items(
+            data,
             path,
             "labels",
-            _first_label(label, now),
-            iteration=label.iteration,
+            firsts,
+            iteration=iteration,
             schema_version=Quoted(SCHEMA_VERSION),
         )
     if len(data) > FILE_LIMIT:
-        size = f"{FILE_LIMIT >> 20} MiB"
-        raise InputError(f"{path}: would be larger than {size}; nothing is added to it")
+        raise _too_large(path)
 
-    position = last.position if last else len(records)
-    new_records = labels_in(data, path, label.iteration).labels or ()
+    positions = {last.position for last, _ in again}
+    positions.update(range(len(records), len(records) + len(firsts)))
+    new_records = labels_in(data, path, iteration).labels or ()
     changed = set(new_records).symmetric_difference(records)
-    if any(record.position != position for record in changed):
+    if any(record.position not in positions for record in changed):
         raise InputError(
             f"{path}: its labels share parts by aliases; nothing is added to it, edit it by hand"
         )
     return data
 
 
-def _with_edit(
+def _too_large(path: Path) -> InputError:
+    size = f"{FILE_LIMIT >> 20} MiB"
+    return InputError(f"{path}: would be larger than {size}; nothing is added to it")
+
+
+def _with_edits(
     content: bytes,
     path: Path,
-    label: NewLabel,
-    last: LabelRecord,
+    again: Sequence[tuple[LabelRecord, list[CommentedMap]]],
     now: str,
 ) -> bytes:
-    """Return the content of a file with another edit in a person's last label.
+    """Return the content of a file with more edits in the last labels of some people.
 
     Args:
         content: the content of the file.
         path: the file, for errors.
-        label: what the person thinks now.
-        last: the person's last label.
+        again: the last label of each person, and what to add to its history.
         now: the time, as RFC 3339.
 
     Raises:
         InputError: the content cannot be edited so that all else stays as it is.
     """
-    time = now
-    # An update is never earlier than the last one, whatever the clock says.
-    if last.updated is not None and last.updated > (timestamp_ns(now) or 0):
-        time = last.updated_at
-
     with kept_as_written(path):
         source = content.decode()
         # Positions are those of readers, who do not count nulls.
         nodes = own_value(composed(source), "labels").value
-        node = [node for node in nodes if not is_null(node)][last.position]
-        own_value(node, "history")
-        edits = [
-            item_added(source, node, "history", _edit(label, last, now)),
-            value_set(source, node, "updated_at", quoted(time)),
-        ]
+        nodes = [node for node in nodes if not is_null(node)]
+        edits = []
+        for last, history in again:
+            time = now
+            # An update is never earlier than the last one, whatever the clock says.
+            if last.updated is not None and last.updated > (timestamp_ns(now) or 0):
+                time = last.updated_at
+
+            node = nodes[last.position]
+            own_value(node, "history")
+            edits += [
+                items_added(source, node, "history", history),
+                value_set(source, node, "updated_at", quoted(time)),
+            ]
         return edited(source, edits).encode()
 
 
-def _first_label(label: NewLabel, now: str) -> CommentedMap:
-    """Return the first label of a person.
+def _first_label(
+    label: NewLabel, history: list[CommentedMap], now: str
+) -> CommentedMap:
+    """Return the first label of a person, with its history.
 
     Raises:
         InputError: the label leaves a judgment out, and would not be read.
@@ -239,25 +265,32 @@ def _first_label(label: NewLabel, now: str) -> CommentedMap:
         schema_version=Quoted(SCHEMA_VERSION),
         created_at=Quoted(now),
         updated_at=Quoted(now),
-        history=[_edit(label, None, now)],
+        history=history,
     )
 
 
-def _edit(label: NewLabel, last: LabelRecord | None, now: str) -> CommentedMap:
-    """Return an edit for the history of a label. A value of None keeps that of the last edit."""
-    latest = last.latest if last else LabelEdit(label.judgment)
-    note = latest.note if label.note is None else label.note
-
+def _history(
+    labels: Sequence[NewLabel], last: LabelRecord | None, now: str
+) -> list[CommentedMap]:
+    """Return an edit for each label of a person. What one leaves out is that of the edit before."""
     names = ("correctness", "scope_judgement", "hallucination")
-    values: dict[str, Any] = {}
-    for name, new_value, old_value in zip(
-        names, label.judgment, latest.judgment, strict=True
-    ):
-        values[name] = old_value if new_value is None else new_value
-
     role = last.role if last else REVIEWER
-    edit = CommentedMap(actor=Quoted(label.actor), role=role, timestamp=Quoted(now))
-    if note:
-        edit["free_text"] = Quoted(note)
-    edit["structured"] = CommentedMap(values)
-    return edit
+    judgment, note = Judgment(), ""
+    if last:
+        judgment, note = last.latest.judgment, last.latest.note
+
+    history = []
+    for label in labels:
+        values = [
+            old if new is None else new
+            for new, old in zip(label.judgment, judgment, strict=True)
+        ]
+        judgment = Judgment(*values)
+        note = note if label.note is None else label.note
+
+        edit = CommentedMap(actor=Quoted(label.actor), role=role, timestamp=Quoted(now))
+        if note:
+            edit["free_text"] = Quoted(note)
+        edit["structured"] = CommentedMap(zip(names, judgment, strict=True))
+        history.append(edit)
+    return history

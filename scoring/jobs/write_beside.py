@@ -195,7 +195,7 @@ def _with_record(
     from ruamel.yaml.comments import CommentedMap
     from ruamel.yaml.scalarstring import DoubleQuotedScalarString
 
-    from .yaml_edit import with_item
+    from .yaml_edit import with_items
 
     new_record = CommentedMap(schema_version=1)
     for name in HookOutcome.__annotations__:
@@ -203,7 +203,7 @@ def _with_record(
         if text:
             new_record[name] = DoubleQuotedScalarString(text)
 
-    data = with_item(old, path, "records", new_record, schema_version=1)
+    data = with_items(old, path, "records", [new_record], schema_version=1)
     if hook_records(data) != [*records, outcome]:
         raise InputError(
             f"{path}: its records would not stay as they are; nothing is added to it,"

@@ -3,7 +3,7 @@
 import contextlib
 import io
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -303,21 +303,21 @@ def _in_one_line(parts: list[str], value: str) -> str:
 # Adding an item of several lines
 
 
-def with_item(
+def with_items(
     data: bytes,
     path: Path,
     key: str,
-    item: CommentedMap,
+    items: Sequence[CommentedMap],
     **before_list: object,
 ) -> bytes:
-    """Return a document with an item at the end of a list, which is made where it is missing.
+    """Return a document with items at the end of a list, which is made where it is missing.
 
     Args:
         data: the document. The caller has checked that what it holds at ``key``, if it holds
             anything there, is a list.
         path: the file of the document, for errors.
         key: the key of the list, at the top of the document.
-        item: the item.
+        items: the items, at least one.
         before_list: keys and values that come before the list in a document that was empty.
 
     Raises:
@@ -327,9 +327,9 @@ def with_item(
         source = data.decode()
         root = composed(source)
         if isinstance(root, MappingNode):
-            return edited(source, [item_added(source, root, key, item)]).encode()
+            return edited(source, [items_added(source, root, key, items)]).encode()
 
-        document = "\n".join(_lines_of(CommentedMap({**before_list, key: [item]})))
+        document = "\n".join(_lines_of(CommentedMap({**before_list, key: items})))
         if root is None:
             return f"{source}\n{document}\n".lstrip("\n").encode()
         # a null
@@ -337,22 +337,22 @@ def with_item(
         return edited(source, [edit]).encode()
 
 
-def item_added(
+def items_added(
     source: str,
     block: MappingNode,
     key: str,
-    item: CommentedMap,
+    items: Sequence[CommentedMap],
 ) -> TextEdit:
-    """Return the edit that adds an item to the end of a list.
+    """Return the edit that adds items to the end of a list.
 
-    The item gets lines of its own, or stays in one line where the list is in flow style, as in
+    Each item gets lines of its own, or stays in one line where the list is in flow style, as in
     ``[a, b]``. A list without items has the style of the block.
 
     Args:
         source: the text.
         block: a block in that text.
         key: the key of the list in the block. A list that is missing, null or empty is made.
-        item: the item.
+        items: the items, at least one.
 
     Raises:
         YamlError: the list, or its last item, is an alias.
@@ -367,12 +367,13 @@ def item_added(
         in_flow = field[1].flow_style
 
     if in_flow:
-        (inline,) = _lines_of(item, in_flow=True)
+        inline = ", ".join(_lines_of(item, in_flow=True)[0] for item in items)
         return value_set(source, block, f"{key}.{count}", inline)
 
     next_line = f"{_line_break(source)}{' ' * column}"
-    lines = _lines_of(item, column - block.start_mark.column)
-    text = f"{next_line}  ".join(lines)
+    offset = column - block.start_mark.column
+    texts = [f"{next_line}  ".join(_lines_of(item, offset)) for item in items]
+    text = f"{next_line}- ".join(texts)
     if count:
         return value_set(source, block, f"{key}.{count}", text)
     return value_set(source, block, key, f"{next_line}- {text}")

@@ -24,10 +24,11 @@ from helpers.labels import SOUND, edit, label, write
 from helpers.privileges import no_privileges
 
 from scoring.demo import Demo
-from scoring.errors import WriteError
+from scoring.errors import InputError, WriteError
 from scoring.evidence.labels import Judgment
 from scoring.files import exclusive_lock
 from scoring.jobs.label_file import NewLabel, add_labels
+from scoring.jobs.yaml_edit import composed
 
 ANN = ("--as", "ann")
 SOUND_JUDGMENT = Judgment(3, "on-target", "none")
@@ -477,6 +478,7 @@ import sys
 from pathlib import Path
 from scoring.evidence.labels import Judgment
 from scoring.jobs.label_file import NewLabel, add_labels
+from scoring.jobs.yaml_edit import composed
 sys.stdin.readline()
 for n in range(6):
     judgment = Judgment(n % 4, "partial", "none")
@@ -547,6 +549,65 @@ class TestImport:
             ("bob", "reviewer"),
             ("eve", "reviewer"),
         ]
+
+    def test_of_several_labels_by_one_person_makes_edits_of_one_label(
+        self, da_score: DaScore, log: Path, tmp_path: Path
+    ) -> None:
+        write(log, label("bob", edit(0, "breach")), label("eve", edit(1, "partial")))
+        rows = (
+            (5, "ann", 3, "on-target", "none", "first"),
+            (5, "bob", 1),
+            (5, "ann", 2),
+            (5, "bob", "", "partial", "", "again"),
+            (5, "dan", 0, "breach", "major"),
+        )
+        path = self.csv(tmp_path, self.HEAD, *rows)
+        assert da_score("label", "import", path, *ANN).status == 0
+
+        bob, eve, ann, dan = labels_in(log)
+        assert eve["updated_at"] < bob["updated_at"] == ann["updated_at"]
+        assert [len(one["history"]) for one in (bob, eve, ann, dan)] == [3, 1, 2, 1]
+        first, second = ann["history"]
+        assert first["structured"]["correctness"] == 3
+        assert second["structured"] == {
+            "correctness": 2,
+            "scope_judgement": "on-target",
+            "hallucination": "none",
+        }
+        assert second["free_text"] == "first"
+        _, second, third = bob["history"]
+        assert second["structured"]["scope_judgement"] == "breach"
+        assert third["structured"]["scope_judgement"] == "partial"
+        assert (third["structured"]["correctness"], third["free_text"]) == (1, "again")
+
+    @pytest.mark.parametrize("flow", [False, True])
+    def test_parses_a_file_once_for_all_of_its_labels(
+        self, log: Path, flow: bool, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        parsed = []
+
+        def parse(text: str) -> Any:
+            parsed.append(text)
+            return composed(text)
+
+        monkeypatch.setattr("scoring.jobs.yaml_edit.composed", parse)
+        path = write(log, label("bob", edit(0, "breach")))
+        if flow:
+            content = yaml.safe_load(path.read_text("utf-8"))
+            path.write_text(yaml.safe_dump(content, default_flow_style=True))
+        people = [f"p{index}" for index in range(40)]
+        labels = [NewLabel(5, person, SOUND_JUDGMENT) for person in people]
+        add_labels(log, labels)
+        assert len(parsed) == 1
+        assert [one["actor"] for one in labels_in(log)] == ["bob", *people]
+
+    def test_of_more_labels_than_a_file_holds_takes_none_at_once(
+        self, log: Path
+    ) -> None:
+        labels = [NewLabel(5, "ann", SOUND_JUDGMENT)] * 10_000
+        with pytest.raises(InputError, match="would be larger than 1 MiB; nothing"):
+            add_labels(log, labels)
+        assert nothing_written(log)
 
     def test_of_lines_of_json(
         self, da_score: DaScore, log: Path, tmp_path: Path

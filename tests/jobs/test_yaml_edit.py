@@ -6,7 +6,7 @@ import pytest
 from ruamel.yaml.comments import CommentedMap
 
 from scoring.errors import InputError
-from scoring.jobs.yaml_edit import with_item
+from scoring.jobs.yaml_edit import with_items
 
 PATH = Path("iter-5.labels.yaml")
 
@@ -14,7 +14,7 @@ PATH = Path("iter-5.labels.yaml")
 def with_another(text: str) -> str:
     """Return a document with one more label."""
     item = CommentedMap(id="c", history=[CommentedMap(role="admin")])
-    return with_item(text.encode(), PATH, "labels", item, iteration=5).decode()
+    return with_items(text.encode(), PATH, "labels", [item], iteration=5).decode()
 
 
 @pytest.mark.parametrize(
