@@ -56,6 +56,10 @@ _HIDDEN = re.compile(
 _NOT_IN_CSV = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]")
 """Control characters that break readers of CSV and terminals: all but tabs and line ends."""
 
+_PLACE_IN_JSON = re.compile(r"(.+): line (\d+) column (\d+) \(char \d+\)", re.DOTALL)
+_PLACE_IN_TOML = re.compile(r"(.+) \(at (.+)\)", re.DOTALL)
+"""How Python says what is wrong in a text, and where."""
+
 _FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r")
 """How a field of CSV begins that a spreadsheet takes for a formula."""
 
@@ -133,6 +137,30 @@ def quote(text: str) -> str:
         else:
             quoted += _numeric_escape(char)
     return f'"{quoted}"'
+
+
+def syntax_problem(error: Exception) -> str:
+    """Return where and why a text cannot be read: "line 3, column 5: invalid value".
+
+    Args:
+        error: what Python raised as it read the text as JSON or TOML.
+    """
+    words = str(error)
+    if isinstance(error, RecursionError):
+        return "nested too deep"
+    if isinstance(error, UnicodeDecodeError):
+        return "not UTF-8"
+    if "int_max_str_digits" in words:
+        return "a number has too many digits"
+
+    place = ""
+    if match := _PLACE_IN_JSON.fullmatch(words):
+        words, line, column = match.groups()
+        place = f"line {line}, column {column}: "
+    elif match := _PLACE_IN_TOML.fullmatch(words):
+        words = match[1]
+        place = f"{match[2]}: "
+    return f"{place}{words[:1].lower()}{words[1:]}"
 
 
 def printable(value: object) -> str:

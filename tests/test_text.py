@@ -1,9 +1,23 @@
 """The rules for text: trimming, case, quoting, cutting, and what a terminal is shown."""
 
+import json
+import tomllib
+from collections.abc import Callable
+
 import pytest
 from helpers import tables
 
-from scoring.text import cell, cut, fold, lower, printable, quote, short, trim
+from scoring.text import (
+    cell,
+    cut,
+    fold,
+    lower,
+    printable,
+    quote,
+    short,
+    syntax_problem,
+    trim,
+)
 
 
 @pytest.mark.parametrize(
@@ -68,3 +82,29 @@ def test_cut_ends_in_three_dots(text: str, width: int, expected: str) -> None:
 def test_cell_escapes_before_it_cuts(text: str, expected: str) -> None:
     assert cell(text, 9) == expected
     assert len(cell(text, 9)) <= 9
+
+
+@pytest.mark.parametrize(
+    ("read", "text", "problem"),
+    [
+        (json.loads, '{"a":\n 1,]', "line 2, column 4: expecting property name"),
+        (json.loads, "", "line 1, column 1: expecting value"),
+        (json.loads, "9" * 5000, "a number has too many digits"),
+        (json.loads, "[" * 100_000, "nested too deep"),
+        (json.loads, b'"\xff"', "not UTF-8"),
+        (tomllib.loads, "a = 1\nb = \n", "line 2, column 5: invalid value"),
+        (tomllib.loads, "a", "end of document: expected '='"),
+        (tomllib.loads, f"a = {'9' * 5000}", "a number has too many digits"),
+        (tomllib.loads, f"a = {'[' * 3000}", "nested too deep"),
+    ],
+)
+def test_a_problem_of_syntax_begins_with_its_place(
+    read: Callable[[str | bytes], object], text: str | bytes, problem: str
+) -> None:
+    with pytest.raises((ValueError, RecursionError)) as raised:
+        read(text)
+    assert syntax_problem(raised.value).startswith(problem)
+
+
+def test_a_problem_without_a_place_is_kept_as_it_is() -> None:
+    assert syntax_problem(ValueError("larger than 1 MiB")) == "larger than 1 MiB"

@@ -12,6 +12,7 @@ from msgspec.structs import replace
 
 from rubric import EVIDENCE_ATTRIBUTED, newest_version, released_rubric
 from scoring.errors import DaScoreError, NotARepositoryError, SettingsError
+from scoring.evidence.git.plain_files import refuse_pipe
 from scoring.evidence.git.repository import GitRepository
 from scoring.evidence.rules import rules_of
 from scoring.files import make_folder, write_atomically
@@ -106,6 +107,8 @@ def command(
     if top_level is None:
         raise NotARepositoryError(examination.repository.problem)
 
+    for folder in (top_level, top_level / SETTINGS_FILE.parent):
+        refuse_pipe(folder / ".gitignore")
     settings_file = top_level / SETTINGS_FILE
     could_derive = not examination.log.iterations and (
         yes or ((asks or not settings.json) and _knows_an_agent(settings, examination))

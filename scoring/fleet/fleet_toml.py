@@ -19,7 +19,7 @@ from scoring.settings_table import (
     filled_text,
     is_whole,
 )
-from scoring.text import shown
+from scoring.text import shown, syntax_problem
 
 from .storage import is_url
 
@@ -220,7 +220,7 @@ def read_fleet(path: Path) -> FleetConfig:
     except InputError as e:
         raise SettingsError(str(e)) from e
     except (ValueError, RecursionError) as e:
-        raise file.error(f"not TOML: {' '.join(str(e).split())}") from e
+        raise file.error(f"not TOML: {syntax_problem(e)}; correct the file") from e
 
     values = checked_table(
         data, _FLEET_KINDS, file.name, elsewhere={"source", "storage"}

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import NamedTuple, TypeGuard
 
 from scoring.errors import InputError
+from scoring.text import syntax_problem
 
 PATIENCE = 0.1
 """For how many seconds standard input is read."""
@@ -50,7 +51,10 @@ def parse_hook_input(text: str | bytes) -> HookInput:
     try:
         data = json.loads(text)
     except (ValueError, RecursionError) as e:
-        raise InputError(f"the harness's input is not JSON: {e}") from e
+        problem = syntax_problem(e)
+        raise InputError(
+            f"the harness's input is not JSON: {problem}; give what the harness gives a hook"
+        ) from e
     if not isinstance(data, dict):
         raise InputError("the harness's input is not a JSON object")
 

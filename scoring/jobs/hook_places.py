@@ -18,6 +18,7 @@ from scoring.evidence.harnesses.readers import HARNESSES
 from scoring.files import make_folder, overwrite, read_file, read_or_none
 from scoring.own_repository import own_repository
 from scoring.paths import expanded, is_inside
+from scoring.text import syntax_problem
 
 PROGRAM = "da-score"
 
@@ -180,7 +181,7 @@ def read_json_file(path: Path) -> JsonFile:
             text, json.loads(text, object_pairs_hook=_object_of_unique_keys)
         )
     except (ValueError, RecursionError) as e:
-        raise InputError(f"{path}: not JSON: {e}; {BY_HAND}") from e
+        raise InputError(f"{path}: not JSON: {syntax_problem(e)}; {BY_HAND}") from e
 
 
 def _object_of_unique_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:

@@ -281,11 +281,10 @@ def _history(
 
     history = []
     for label in labels:
-        values = [
-            old if new is None else new
-            for new, old in zip(label.judgment, judgment, strict=True)
-        ]
-        judgment = Judgment(*values)
+        given = label.judgment._asdict().items()
+        judgment = judgment._replace(
+            **{name: value for name, value in given if value is not None}
+        )
         note = note if label.note is None else label.note
 
         edit = CommentedMap(actor=Quoted(label.actor), role=role, timestamp=Quoted(now))

@@ -17,6 +17,7 @@ from scoring.files import read_or_none
 from scoring.frozen import PlainData
 from scoring.paths import is_inside
 from scoring.settings_table import FLAG, Kind, ListOf, checked_table, read_toml
+from scoring.text import syntax_problem
 
 from .setting_rows import COUNT, FIELDS, FOLDERS, PATH, SETTINGS
 from .setting_rows import DEFAULT_LOG_DIR as DEFAULT_LOG_DIR
@@ -294,7 +295,8 @@ def _read_toml_file(path: Path, repository: Path, only_if: str = "") -> PlainDat
     try:
         return read_toml(data.decode("utf-8"))
     except (ValueError, RecursionError) as e:
-        raise SettingsError(f"{path}: not TOML: {e}") from e
+        problem = syntax_problem(e)
+        raise SettingsError(f"{path}: not TOML: {problem}; correct the file") from e
 
 
 def _checked(table: SettingsTable) -> PlainData:

@@ -17,7 +17,7 @@ from scoring.files import SIZE_LIMIT, read_file, reason
 from scoring.frozen import PlainData, Texts
 from scoring.settings_table import SIZE_LIMIT as CONFIG_LIMIT
 from scoring.settings_table import read_toml
-from scoring.text import cell, printable, shown
+from scoring.text import cell, printable, shown, syntax_problem
 from scoring.yamlnodes import Alias, Node, Scalar, Sequence, parse
 
 if TYPE_CHECKING:  # only what reads into a model needs it
@@ -243,7 +243,8 @@ def read_config(path: Path | str) -> PlainData:
         try:
             value = read_toml(text)
         except (ValueError, RecursionError) as e:
-            raise InputError(f"{path}: not TOML: {e}") from e
+            problem = syntax_problem(e)
+            raise InputError(f"{path}: not TOML: {problem}; correct the file") from e
     else:
         value = read_yaml(data, path)
 

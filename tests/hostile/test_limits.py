@@ -119,7 +119,7 @@ class TestSettings:
         (tmp_path / name).write_text(f"# da-score\n{text}\n", "utf-8")
         with pytest.raises(
             SettingsError,
-            match=rf"{name}: not TOML: (larger than 128 KiB|more than 1000 dots)",
+            match=rf"{name}: not TOML: (larger than 128 KiB|line \d+: more than 1000 dots)",
         ):
             resolve_settings({"repo-dir": str(tmp_path)}, {})
 

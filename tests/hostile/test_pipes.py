@@ -72,6 +72,18 @@ class TestInARepository:
         with pytest.raises(GitError, match=r"\.gitattributes: is not a plain file"):
             GitRepository(repo.path / "sub")
 
+    @pytest.mark.parametrize("folder", [".", ".agents"])
+    def test_for_what_git_ignores_is_named_before_init_writes(
+        self, here: Demo, da_score: DaScore, folder: str
+    ) -> None:
+        settings = here.repo_dir / ".agents/da-score.toml"
+        settings.unlink()
+        make_fifo(here.repo_dir / folder / ".gitignore")
+        found = da_score("init", "--yes")
+        assert found.status == 1
+        assert ".gitignore: is not a plain file" in one_line(found)
+        assert not settings.exists()
+
     @pytest.mark.parametrize("lent", [False, True], ids=["its own", "that it borrows"])
     def test_in_place_of_an_object_is_named_at_once(
         self, repo: Repo, lent: bool

@@ -346,7 +346,7 @@ class TestRefused:
         [
             pytest.param(
                 lambda path: path.write_text(INSTALLED_BUT),
-                "not JSON: Expecting ','",
+                "not JSON: line 1, column 70: expecting ','",
                 id="cut off",
             ),
             pytest.param(
