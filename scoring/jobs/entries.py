@@ -39,7 +39,8 @@ _NUMBER_IN_BRANCH = re.compile(
     re.IGNORECASE,
 )
 _KEY_IN_BRANCH = re.compile(
-    r"(?:^|[/_-])([A-Za-z][A-Za-z0-9]{1,9}-[0-9]{1,9})(?![0-9A-Za-z])"
+    r"(?:^|[/_-])([A-Za-z][A-Za-z0-9]{1,9}-[1-9][0-9]{0,8})"
+    r"(?![0-9A-Za-z]|\.[0-9x])"  # a version, as in crypto-1.2 and crypto-1.x
 )
 
 _NOT_A_PROJECT = {
