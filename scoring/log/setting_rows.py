@@ -35,7 +35,9 @@ def days_of(text: object) -> float:
     return int(days) if days == int(days) else days
 
 
-PATH = Kind("a path", lambda value: isinstance(value, str | Path))
+PATH = Kind(
+    "a path", lambda value: isinstance(value, str | Path) and "\0" not in str(value)
+)
 COUNT = Kind("a number above 0", lambda value: is_whole(value, 1, math.inf))
 FOLDERS = filled_text("a glob of folders")
 _BRANCH = filled_text("the name of a branch")

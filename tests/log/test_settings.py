@@ -472,7 +472,10 @@ class TestVariables:
 
 
 WRONG_KINDS = {
-    "iter-log-dir": ("a path", ["1", "true", '["log"]', "{a = 1}", "2026-01-01"]),
+    "iter-log-dir": (
+        "a path",
+        ["1", "true", '["log"]', "{a = 1}", "2026-01-01", '"a\\u0000b"'],
+    ),
     "repo-dir": ("a path", ["1", "false", "[]"]),
     "transcript-dir": (
         "a list of paths|a path",
