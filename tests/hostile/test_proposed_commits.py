@@ -339,6 +339,19 @@ def test_tests_that_pass_later_on_other_code_excuse_no_failure(
     assert check("--no-failing-tests").status == status
 
 
+def to_sub_agent(repo: Repo, first: int, end: int) -> None:
+    """Let a sub-agent make some calls of a session of Claude Code, from one to before another."""
+    folder = repo.path / "../home/projects/x"
+    lines = (folder / "s.jsonl").read_text().splitlines()
+    of_agent = [
+        json.dumps({**json.loads(line), "isSidechain": True, "agentId": "a1"})
+        for line in lines[2 * first : 2 * end]
+    ]
+    del lines[2 * first : 2 * end]
+    put(repo, {"../home/projects/x/s.jsonl": "\n".join(lines)})
+    put(repo, {"../home/projects/x/s/subagents/agent-a1.jsonl": "\n".join(of_agent)})
+
+
 @pytest.mark.parametrize(
     ("command", "status"),
     [
@@ -357,20 +370,12 @@ def test_tests_that_pass_later_in_a_sub_agent_are_those_of_its_session(
     after = [(command, ""), (tests, "3 passed in 0.1s")]
     keep_session(change, "1 failed in 0.1s", after=after)
 
-    folder = change.path / "../home/projects/x"
-    lines = (folder / "s.jsonl").read_text().splitlines()
-    by_agent = 2 * len(after)  # each call has a result
-    put(change, {"../home/projects/x/s.jsonl": "\n".join(lines[:-by_agent])})
-    of_agent = [
-        json.dumps({**json.loads(line), "isSidechain": True, "agentId": "a1"})
-        for line in lines[-by_agent:]
-    ]
-    place = "../home/projects/x/s/subagents/agent-a1.jsonl"
-    put(change, {place: "\n".join(of_agent)})
+    to_sub_agent(change, 3, 5)
     assert check("--no-failing-tests").status == status
 
 
 TESTS = ("pytest -q", "3 passed in 0.1s")
+FAILURE = ("pytest -q", "1 failed in 0.1s")
 NO_LINES = {"src/a.py": [("x", "y")]}
 
 
@@ -517,6 +522,55 @@ def test_a_stash_that_is_taken_out_by_a_call_of_the_same_turn_hides_no_failure(
     keep_session(change, "3 passed in 0.1s", before=calls)
     call_at_once(change, len(calls), first=2)
     assert check("--no-failing-tests").status == status
+
+
+def to_droid(repo: Repo) -> None:
+    """Write a session of Claude Code and that of its sub-agent as Factory Droid does."""
+    folder = repo.path / "../home/projects/x"
+    places = {"s": folder / "s.jsonl", "a1": folder / "s/subagents/agent-a1.jsonl"}
+    for name, place in places.items():
+        head = {"type": "session_start", "id": name, "cwd": str(repo.path)}
+        if name != "s":
+            head["callingSessionId"] = "s"
+        written = [json.dumps(head)]
+        for line in map(json.loads, place.read_text().splitlines()):
+            message = {"type": "message", "id": line["uuid"]}
+            message |= {key: line[key] for key in ("timestamp", "message")}
+            text = json.dumps(message).replace('"Bash"', '"Execute"')
+            written.append(text.replace('"Write"', '"Create"'))
+        place.unlink()
+        put(repo, {f"../home/.factory/sessions/x/{name}.jsonl": "\n".join(written)})
+
+
+@pytest.mark.parametrize("harness", ["claude", "droid"])
+@pytest.mark.parametrize(
+    ("before", "verdict", "status"),
+    [
+        pytest.param("git status", TESTS, 0, id="on the work"),
+        pytest.param("git checkout main", TESTS, 3, id="on other code"),
+        pytest.param("git status", says("pytest -q", "1 failed"), 3, id="in vain"),
+    ],
+)
+def test_a_sub_agent_that_edits_nothing_may_run_failed_tests_again(
+    change: Repo,
+    check: Check,
+    monkeypatch: pytest.MonkeyPatch,
+    harness: str,
+    before: str,
+    verdict: tuple[str, str],
+    status: int,
+) -> None:
+    """A sub-agent of Droid has a session of its own."""
+    change.commit(FILES, SUBJECT)
+    calls = [says(before), verdict, says("git checkout own")]
+    keep_session(change, FAILURE[1], before=calls)
+    to_sub_agent(change, 3, 4)
+    if harness == "droid":
+        to_droid(change)
+        monkeypatch.setenv("FACTORY_HOME_OVERRIDE", str(change.path / "../home"))
+    found = check("--no-failing-tests")
+    assert found.status == status
+    assert "1 with a test run" in found.out
 
 
 STASHED = says("git stash", "Saved working directory and index state WIP on own: 12 x")
@@ -671,9 +725,6 @@ def test_tests_that_passed_on_the_work_excuse_a_failure(
     change.commit(FILES, SUBJECT)
     keep_session(change, "1 failed in 0.1s", before=before)
     assert check("--no-failing-tests").status == 0
-
-
-FAILURE = ("pytest -q", "1 failed in 0.1s")
 
 
 @pytest.mark.parametrize(

@@ -264,6 +264,8 @@ def trees_of(
 
     _note_edits(work, tree_of, name_of)
     for tree in trees:
+        for file in tree.files:
+            file.root = tree.root
         tree.edits = sorted(set(tree.edits))
         for name, edits in tree.edited.items():
             tree.edited[name] = sorted(set(edits))

@@ -37,100 +37,13 @@ from scoring.evidence.transcripts.observed_facts import (
 from scoring.evidence.transcripts.streams import File, SessionKey
 
 from .code_changes import CodeChanges, changes_code
+from .correction_counter import CorrectionCounter
 from .sighting import Sighting
 from .undone_edits import SpoiledRuns, undone_edits
 
 _TEST_VERIFIERS = frozenset(
     ("unit", "test", "tests", "integration", "e2e", "regression", "acceptance")
 )
-
-
-class _Corrections:
-    """Counts the corrections of an iteration. Its sightings have to be noted in order of time.
-
-    Attributes:
-        sightings: the sightings of interruptions, refusals and words that say that something is
-            wrong, without those that were taken back or stopped nothing.
-        count: how many corrections these are. Several sightings may be one correction.
-    """
-
-    def __init__(self) -> None:
-        self.sightings: list[Sighting] = []
-        self.count = 0
-        # by session, until it calls a tool: the last stop, and the last words that it is wrong
-        self._stopped_by: dict[SessionKey, Sighting] = {}
-        self._words: dict[SessionKey, Sighting] = {}
-        self._responses: set[int] = set()  # of which a call was refused
-        self._said_in: dict[int, SessionKey] = {}  # by the key of such words
-
-    def note(self, sighting: Sighting) -> None:
-        """Note a call, an interruption, a refusal, or a prompt.
-
-        Words that say that something is wrong count unless a stop before them already does, and
-        once where several sessions get the same words. A prompt that only lets the agent go on
-        takes the interruption before it back.
-        """
-        session = sighting.session
-        stopped_by = self._stopped_by.get(session)
-        if isinstance(sighting.event, Call):
-            self._words.pop(session, None)
-            if stopped_by is not None and sighting.time > stopped_by.time:
-                del self._stopped_by[session]
-            return
-
-        kind = sighting.event.kind
-        if kind == "refusal":
-            self._note_refusal(sighting)
-        elif kind == "interruption":
-            self._note_interruption(sighting, stopped_by)
-        elif kind == "wrong":
-            if self._said_in.setdefault(sighting.event.text, session) != session:
-                return  # another session got the same words
-            self._words[session] = self._listed(sighting, stopped_by is not None)
-        elif (
-            kind == "goes_on" and stopped_by and stopped_by.event.kind == "interruption"
-        ):
-            self.sightings.remove(self._stopped_by.pop(session))
-            self.count -= 1
-
-    def _note_refusal(self, sighting: Sighting) -> None:
-        """Count a refusal. All refusals of one response count once."""
-        response = sighting.event.response
-        listed = self._listed(sighting, response in self._responses)
-        if response:
-            self._responses.add(response)
-        self._stopped_by[sighting.session] = listed
-
-    def _note_interruption(
-        self, sighting: Sighting, stopped_by: Sighting | None
-    ) -> None:
-        """Count an interruption, unless the agent had not begun or a refusal before it counts.
-
-        Where the user stops the agent right after words that something is wrong, the words do not
-        count: what the user says next replaces them.
-
-        Args:
-            sighting: the interruption.
-            stopped_by: the stop before it since the session last called a tool; None without one.
-        """
-        words = self._words.pop(sighting.session, None)
-        if words is not None:
-            self.sightings.remove(words)
-            self.count -= stopped_by is None
-        elif sighting.event.idle:
-            return
-
-        joins = stopped_by is not None and stopped_by.event.kind == "refusal"
-        listed = self._listed(sighting, joins)
-        if not joins:
-            self._stopped_by[sighting.session] = listed
-
-    def _listed(self, sighting: Sighting, joins: bool) -> Sighting:
-        """Add a sighting, which counts unless it joins one before it, and return it."""
-        listed = sighting._replace(joins=joins)
-        self.sightings.append(listed)
-        self.count += not joins
-        return listed
 
 
 @dataclass
@@ -157,9 +70,10 @@ class Sightings:
     ) -> tuple[TestsSeen, Sighting | None]:
         """Return what was seen of test runs, and the last run up to the end if it has a verdict.
 
-        Runs of sub-agents that edited no code, or only code that was undone, are counted apart. A
-        run has no verdict where it began up to the end and ended after it, or where it ran on edits
-        that were undone later (:class:`SpoiledRuns`).
+        Runs of sub-agents that edited no code, or only code that was undone, are counted apart. If
+        the tests of the work failed, a later one of these that passed takes that back. A run has no
+        verdict where it began up to the end and ended after it, or where it ran on edits that were
+        undone later (:class:`SpoiledRuns`).
 
         Args:
             end: when the iteration ended, in ns since 1970; None: no time is too late.
@@ -176,13 +90,15 @@ class Sightings:
         )
 
         runs = []
+        passed_reviews = []
         for run in all_runs:
-            if run.agent and run.by not in editors:
-                continue
             ended_late = run.began <= until < run.time
             if ended_late or run in spoiled:
                 run = run._replace(event=replace(run.event, passed=None))
-            runs.append(run)
+            if not run.agent or run.by in editors:
+                runs.append(run)
+            elif run.event.passed and run.began <= until:
+                passed_reviews.append(run)
         runs.sort(key=attrgetter("began"))
 
         verdicts = Counter(run.event.passed for run in runs)
@@ -195,6 +111,10 @@ class Sightings:
 
         runs_before_end = [run for run in runs if run.began <= until]
         standing = self._standing(runs_before_end, until, folder)
+        if standing and standing.event.passed is False and passed_reviews:
+            with_reviews = [*runs_before_end, *passed_reviews]
+            with_reviews.sort(key=attrgetter("began"))
+            standing = self._standing(with_reviews, until, folder)
         if standing:
             tests = replace(tests, hold=standing.event.passed)
         if standing and standing.event.passed is False:
@@ -239,7 +159,7 @@ class Sightings:
         edits = self.of(Edit, UnseenEdit, WorkReset)
         edited_at = [edit.time for edit in edits if changes_code(edit)]
         for run in of_work or runs:
-            code_changes = changes[run.session]
+            code_changes = changes[run.file.root]
             if code_changes.let_replace(run, standing, edited_at):
                 standing = run
         if standing and standing.event.passed and not of_work:
@@ -247,8 +167,11 @@ class Sightings:
         return standing
 
     def _code_changes(self, end: int) -> dict[SessionKey, CodeChanges]:
-        """Return by session when other code was put into the work tree, up to the end."""
-        by_session: dict[SessionKey, CodeChanges] = defaultdict(CodeChanges)
+        """Return when other code was put into the work tree, up to the end.
+
+        A session and its sub-agents are together, by the key of the session.
+        """
+        by_root: dict[SessionKey, CodeChanges] = defaultdict(CodeChanges)
         removed: set[tuple[SessionKey, str]] = set()
         code = {
             session: CodeFiles(self.edited.get(session, ()))
@@ -256,7 +179,7 @@ class Sightings:
         }
         for seen in self.of(CodeSwitched, Edit, FileRemoved, WorkReset):
             session, path = seen.session, seen.text
-            changes = by_session[session]
+            changes = by_root[seen.file.root]
             if seen.time > end:
                 continue
             if isinstance(seen.event, WorkReset):
@@ -274,7 +197,7 @@ class Sightings:
                 if (session, path) in removed:  # it was moved away, and back
                     changes.replaced_at = seen.time
                 removed |= {(session, path), (session, posixpath.dirname(path))}
-        return by_session
+        return by_root
 
     def corrections(self) -> tuple[CorrectionsSeen, list[Sighting]]:
         """Return the corrections, and the sightings that show them: the user's first.
@@ -282,7 +205,7 @@ class Sightings:
         The user corrects by interrupting, refusing, or saying that something is wrong. The agent
         corrects itself by taking its own work back.
         """
-        corrections = _Corrections()
+        corrections = CorrectionCounter()
         for sighting in self.of(UserBreak, Prompt, Call):
             corrections.note(sighting)
 

@@ -100,6 +100,8 @@ class File:
         times: for each line when it was written, in nanoseconds since 1970.
         ids: for each line its key, and after :func:`sessions_of` its number among all lines.
         owner: the id of the session that has all lines of the file.
+        root: the key of the session that started it, directly or through others; its own key where
+            none did. :func:`~scoring.evidence.attribution.session_trees.trees_of` sets it.
         others: by the id of each other session, the indices of its lines, ascending.
     """
 
@@ -133,6 +135,7 @@ class File:
 
         # The session that wrote last goes on from the others and has their lines too.
         *others, self.owner = names or [transcript.name]
+        self.root = self.key
         self.others = {name: dict.fromkeys(sorted(lines_of[name])) for name in others}
 
     def _lines_by_session(self, default: str) -> dict[str, set[int]]:
