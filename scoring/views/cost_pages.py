@@ -87,9 +87,8 @@ def machine_cost_page(
 
     *by_kind, (_, [total]) = sums_by_kind.items()
     sessions = counted(total.sessions, "session")
-    yield Line(
-        f"{cost_text(total.cost)} for {sessions} on this machine, {days}", "bold"
-    )
+    cost = "No known cost" if total.cost is None else cost_text(total.cost)
+    yield Line(f"{cost} for {sessions} on this machine, {days}", "bold")
     yield _zone_line(days)
     for kind, sums in by_kind:
         yield ""

@@ -233,6 +233,8 @@ def test_without_a_known_cost_there_is_no_table(
         assert head == "No cost is known."
         (of_responses,) = lines
         assert of_responses.endswith(" responses have no known price: unheard-of.")
+    of_machine = cost("--everything").out
+    assert of_machine.startswith("$" if is_known else "No known cost for 2 sessions ")
 
 
 @pytest.mark.parametrize("is_fast", [True, False], ids=["fast", "usual"])
