@@ -305,7 +305,8 @@ class LogView(Frozen):
         """Return the entries of the log. A view that is lenient has none without a log.
 
         Raises:
-            LogError: an entry is broken, and the view does not go on without it.
+            LogError: the log cannot be listed; or an entry is broken, and the view does not go on
+                without it.
         """
         if self.lenient and not self.iter_log_dir.exists():
             return Records()

@@ -63,7 +63,8 @@ def score_log(
         options: how evidence is read.
 
     Raises:
-        LogError: an entry is broken, and the rubric does not leave such entries out.
+        LogError: the log cannot be listed; or an entry is broken, and the rubric does not leave
+            such entries out.
         NotARepositoryError: ``repo_dir`` is not in a work tree.
         GitError: the trunk that ``options`` names is not there.
     """

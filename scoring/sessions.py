@@ -100,7 +100,8 @@ def session_score(
 ) -> SessionScore:
     """Score one session by the mean of the members that suffice.
 
-    Without any it is not scored, and its band is ``insufficient`` if that of a member is.
+    Without any it is not scored. Its band is ``insufficient`` then if that of a member is, and else
+    ``unscored``.
 
     Args:
         rubric: the rubric of the scores, which names the bands.

@@ -238,8 +238,9 @@ class Sources(Frozen):
             broken: takes the error of every entry that is left out.
 
         Raises:
-            LogError: an entry is broken, and a rubric does not leave such entries out; or only
-                trusted evidence counts, and two files claim one iteration or one has two documents.
+            LogError: the log cannot be listed; an entry is broken, and a rubric does not leave
+                such entries out; or only trusted evidence counts, and two files claim one
+                iteration or one has two documents.
         """
 
         def refuse(doubt: str) -> None:
