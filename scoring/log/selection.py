@@ -1,7 +1,9 @@
 """Chooses entries of a log by number, date, task and session, as the options of a command say."""
 
+import calendar
 import datetime
 import re
+import time
 from collections.abc import Collection, Sequence
 from fnmatch import fnmatchcase
 from typing import NamedTuple
@@ -103,7 +105,8 @@ _A_DAY = datetime.timedelta(days=1)
 
 def today_here() -> datetime.date:
     """Return the current day in the time zone of the machine."""
-    return datetime.datetime.now().astimezone().date()
+    # a time with its zone is refused where TZ is a day or more from UTC
+    return datetime.date(*time.localtime()[:3])
 
 
 def first_day(since: str | None) -> datetime.date | None:
@@ -185,10 +188,8 @@ def _period_of_date(text: str) -> Period | None:
 
 
 def _month_of(day: datetime.date) -> Period:
-    last = day.replace(day=28)
-    while last < datetime.date.max and (last + _A_DAY).month == day.month:
-        last += _A_DAY
-    return Period(day.replace(day=1), last)
+    _, last = calendar.monthrange(day.year, day.month)
+    return Period(day.replace(day=1), day.replace(day=last))
 
 
 def _relative_period(text: str, today: datetime.date) -> Period | None:

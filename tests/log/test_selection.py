@@ -1,12 +1,18 @@
 """Which entries a command is about: the last ones, those since a day, of a task or of a session."""
 
-from datetime import date
+import time
+from datetime import UTC, date, datetime, timedelta
 
 import pytest
 
 from scoring.errors import OptionError
 from scoring.log.model import AgentInfo, IterationRecord
-from scoring.log.selection import Selection, parse_period, period_between
+from scoring.log.selection import (
+    Selection,
+    parse_period,
+    period_between,
+    today_here,
+)
 
 RECORDS = [
     IterationRecord(
@@ -95,6 +101,28 @@ def test_a_whole_month_is_written_as_a_month(text: str, words: str) -> None:
 )
 def test_days_without_an_end(since: str, words: str) -> None:
     assert str(period_between(since, None, TODAY)) == words
+
+
+@pytest.mark.parametrize(
+    ("zone", "ahead"),
+    [
+        ("XXX-24", timedelta(hours=24)),
+        ("XXX+24", timedelta(hours=-24)),
+        ("UTC", timedelta()),
+    ],
+)
+def test_today_in_any_zone(
+    monkeypatch: pytest.MonkeyPatch, zone: str, ahead: timedelta
+) -> None:
+    monkeypatch.setenv("TZ", zone)
+    time.tzset()
+    try:
+        day = today_here()
+    finally:
+        monkeypatch.undo()
+        time.tzset()
+    now = datetime.now(UTC) + ahead
+    assert day in {now.date(), (now - timedelta(minutes=1)).date()}
 
 
 @pytest.mark.parametrize(

@@ -17,7 +17,8 @@ class CodeChanges:
     Attributes:
         times: when other code was checked out, or code removed, in order.
         names: the branch or commit that was checked out at each time, ``ADDED`` or "".
-        replaced_at: when code was last checked out, taken back or moved back; 0 for never.
+        replaced_at: the last time at which a run began on code that was later replaced: checked
+            out, taken back or moved back; 0 for never.
     """
 
     times: list[int] = field(default_factory=list)

@@ -184,13 +184,13 @@ class Sightings:
                 continue
             if isinstance(seen.event, WorkReset):
                 if changes_code(seen):
-                    changes.replaced_at = seen.time - seen.event.is_tested
+                    changes.replaced_at = _tested_before(seen)
             elif isinstance(seen.event, Edit):
                 removed.discard((session, path))  # it was written, not moved back
             elif isinstance(seen.event, CodeSwitched):
                 changes.times.append(seen.time)
                 changes.names.append(path)
-                changes.replaced_at = seen.time - seen.event.is_tested
+                changes.replaced_at = _tested_before(seen)
             elif code[session].has_one_in(path):
                 changes.times.append(seen.time)
                 changes.names.append("")
@@ -281,6 +281,16 @@ class Sightings:
             return bool(self.of(TestRun))
         programs = TOOLS_BY_VERIFIER_TYPE.get(name, (name,))
         return any(key_of(program) in self.programs for program in programs if program)
+
+
+def _tested_before(change: Sighting) -> int:
+    """Return the last time at which tests that began ran on the code before a change, in ns.
+
+    Where the tests of its own command line run after the change, that is before the line.
+    """
+    if change.event.is_tested:
+        return change.time - 1
+    return change.time
 
 
 def _newly_failed(

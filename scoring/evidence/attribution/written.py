@@ -156,7 +156,7 @@ def least_share(
     Returns:
         A share above 0 and up to 1; None where no line is known to be written.
     """
-    names = _by_composed({name for name, _ in added})
+    names = _by_composed(name for name, _ in added)
     lines_of = _by_file(names, written, tops, folder)
     moved = lines_of.pop("", Counter())
     written_count = 0
@@ -211,25 +211,20 @@ def _by_file(
         tops: the tops of work trees. A path below one of them has its name from there first.
         folder: a folder of the repository, which may be in a work tree that is gone; "": none.
     """
-    beginnings = sorted((f"{composed(top)}/" for top in tops), key=len, reverse=True)
+    roots = sorted((f"{composed(top)}/" for top in tops), key=len, reverse=True)
 
     lines_of: dict[str, Counter[int]] = {}
     for lines_written in written:
         for file, lines in lines_written.items():
-            whole = composed(file.whole_path)
-            below = [
-                whole[len(beginning) :]
-                for beginning in beginnings
-                if whole.startswith(beginning)
-            ]
-            fitting = [name for name in below if name in names]
-            if not fitting:
-                fitting = possible_names(file, names)
+            path = composed(file.whole_path)
+            below = [path.removeprefix(top) for top in roots if path.startswith(top)]
+            here = [name for name in below if name in names]
+            fitting = here or possible_names(file, names)
             if not fitting and folder:
-                fitting = possible_names(WrittenFile(folder, whole), names)
+                fitting = possible_names(WrittenFile(folder, path), names)
             if fitting:
                 lines_of.setdefault(names[fitting[0]], Counter()).update(lines)
-            elif folder and whole.startswith((*beginnings, f"{composed(folder)}/")):
+            elif folder and path.startswith((*roots, f"{composed(folder)}/")):
                 lines_of.setdefault("", Counter()).update(lines)
     return lines_of
 
