@@ -141,8 +141,10 @@ def _observe_without_commits(units: Iterable[OpenUnit], work: AllWork) -> None:
 
 def _add_written(whole: WrittenLines, written: WrittenLines, work: AllWork) -> None:
     """Add to ``whole`` the written lines that are in files of the repository."""
-    for file, lines in written.items():
-        if file.is_inside(work.work_trees):
+    tops = work.work_trees.all_tops
+    for named_file, lines in written.items():
+        if named_file.is_inside(work.work_trees):
+            file = named_file.in_work_tree(tops)
             whole[file] = whole.get(file, array("q")) + lines
 
 

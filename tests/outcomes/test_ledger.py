@@ -188,6 +188,26 @@ def test_a_rest_is_what_became_of_its_lines(
     assert found["summary"][state] == found["summary"]["units"] == 1
 
 
+@cases("begins", {"above it": ".", "in another repository": "other"})
+@cases(
+    "by_hand, state",
+    {"a person committed it": (TEXT, "landed"), "never": (None, "lost")},
+)
+def test_a_rest_of_a_session_that_began_elsewhere_is_what_became_of_its_lines(
+    history: History, work: Work, begins: str, by_hand: str | None, state: str
+) -> None:
+    folder = (history.root / begins).absolute()
+    session = history.session("s1", folder)
+    path = "../app/src/a.py" if begins == "other" else "app/src/a.py"
+    assert history.repo.name == "app"
+    writes(session, 100, 1, path)
+    if by_hand:
+        history.commit(2 * DAY, "By hand", files={"src/a.py": by_hand})
+    history.commit(30 * DAY, "Later")
+    found = work()
+    assert state_of(found, "rest") == state
+
+
 OTHERS = "".join(f"def never_{number}(): return {number}\n" for number in range(16))
 
 

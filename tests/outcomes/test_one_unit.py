@@ -68,6 +68,24 @@ class TestQuietCommits:
         assert unit["tokens"]["output"] == 1 + 2
 
     @cases(
+        "edited, kinds",
+        {
+            "in this repository": ("app/src/a.py", ["commit"]),
+            "in another one": ("other/src/a.py", []),
+        },
+    )
+    def test_of_a_session_above_the_repository_are_those_of_its_call(
+        self, history: History, da_score: DaScore, edited: str, kinds: list[str]
+    ) -> None:
+        assert (history.repo.name, history.other.name) == ("app", "other")
+        session = history.session("s1", history.root)
+        writes(session, 100, 1, edited)
+        history.commit(200, "Add it", files={"src/a.py": TEXT})
+        session.run(200, 2, f"cd {edited[: -len('/src/a.py')]} && git commit -qm x", "")
+        history.commit(30 * DAY, "Later")
+        assert [unit["kind"] for unit in units(history, da_score)] == kinds
+
+    @cases(
         "second, text, command, failed",
         {
             "it was made before the call": (198, TEXT, "git commit -qm x", False),

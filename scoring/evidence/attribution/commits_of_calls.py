@@ -148,7 +148,11 @@ def _calls_that_made(
     ends = [(call, commit) for commit in candidates for call in commit.calls]
     ends.sort(key=lambda end: end[0].time)
     names = {name for commit in candidates for name, _ in commit.added}
-    changes = changes_to(session, names)
+    tops = trees.all_tops
+    changes = [
+        change._replace(file=change.file.in_work_tree(tops))
+        for change in changes_to(session, names)
+    ]
     files_of = _files_by_name((change.file for change in changes), names)
     # a checkpoint's session may have worked in another clone
     is_recorded = any(file.checkpoint for file in session.files)

@@ -101,6 +101,22 @@ class WrittenFile(NamedTuple):
         """The path from the root of the file system, or as it was written if that is not known."""
         return path_in(self.folder, self.path)
 
+    def in_work_tree(self, tops: Iterable[str]) -> "WrittenFile":
+        """Return the file by its path in a work tree, where the session worked outside of that.
+
+        A session may begin in a folder above the repository, or in another one. Any other file is
+        returned as it is.
+
+        Args:
+            tops: the tops of the work trees of the repository.
+        """
+        whole = self.whole_path
+        holding = [top for top in tops if whole.startswith(f"{top}/")]
+        top = max(holding, key=len, default="")
+        if not top or f"{self.folder}/".startswith(f"{top}/"):
+            return self
+        return WrittenFile(top, whole.removeprefix(f"{top}/"))
+
     def is_inside(self, in_repository: Callable[[str], bool]) -> bool:
         """Return whether the file is in the repository. The session must have worked there.
 
