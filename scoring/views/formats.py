@@ -49,6 +49,8 @@ class CsvWriter(Writer):
     A value that is missing is an empty field.
     """
 
+    delimiter = ","
+
     def __init__(self, columns: Sequence[DataColumn], out: BinaryIO) -> None:
         super().__init__(columns, out)
         self._add_fields(column.name for column in columns)
@@ -58,14 +60,14 @@ class CsvWriter(Writer):
         self._add_fields(_csv_value(value) for value in clean(row).values())
 
     def _add_fields(self, fields: Iterable[Any]) -> None:
-        self._out.write(csv_line(fields).encode())
+        self._out.write(csv_line(fields, self.delimiter).encode())
 
 
-def csv_line(fields: Iterable[Any]) -> str:
+def csv_line(fields: Iterable[Any], delimiter: str = ",") -> str:
     """Return a line of CSV with its LF. A field that contains CR or LF is quoted."""
     line = io.StringIO(newline="")
     # The module csv quotes only the characters that end its own lines.
-    csv.writer(line, lineterminator="\r\n").writerow(fields)
+    csv.writer(line, delimiter=delimiter, lineterminator="\r\n").writerow(fields)
     return line.getvalue().removesuffix("\r\n") + "\n"
 
 

@@ -537,7 +537,9 @@ def commit_after_each_edit(path: str, count: int) -> None:
     events.put(LinesWritten, edits)
     events.put(WorkCall, calls)
     session = session_of(events)
-    trees = cast("WorkTrees", SimpleNamespace(is_in_another=lambda _: False))
+    trees = cast(
+        "WorkTrees", SimpleNamespace(is_in_another=lambda _: False, all_tops=[])
+    )
     add_quiet_commits([session], cast("AttributedHistory", history), trees)
     assert len(session.made) == count
 
