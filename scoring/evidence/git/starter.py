@@ -28,7 +28,7 @@ _ENVIRONMENT = {
     "GIT_CONFIG_GLOBAL": os.devnull,
     **dict(line.split("=") for line in _VARIABLES_TEXT.split()),
 }
-_CALLERS_VARIABLES = ("PATH", "HOME", "TMPDIR", "XDG_CONFIG_HOME")
+_CALLERS = {"PATH", "HOME", "TMPDIR", "XDG_CONFIG_HOME"}
 
 ANSWER_LIMIT = 128 << 20
 """The most bytes that git may print where its whole answer is held in memory."""
@@ -51,6 +51,7 @@ DEFAULT_TIMEOUT = 300
 WORDS_ABOUT_OBJECT = 3
 """Words with which ``cat-file`` describes an object that it has: its id, its type, its size."""
 
+_WAITING = (signal.SIGINT, signal.SIGALRM)  # while git starts
 _COMPARISONS = {"diff-tree", "ls-tree", "merge-tree", "show"}
 _NO_INDEX = os.fspath(Path(__file__).parent / "no-index")
 """A file that is never there. By an index git reads files of the checkout instead of objects."""
@@ -173,9 +174,7 @@ class Git:
 
     def _environment(self) -> dict[str, str]:
         """Return all variables that git gets: few of the caller's, and its own."""
-        callers = {
-            name: os.environ[name] for name in _CALLERS_VARIABLES if name in os.environ
-        }
+        callers = {name: os.environ[name] for name in _CALLERS & os.environ.keys()}
         return callers | _ENVIRONMENT | self.variables
 
     def _command(self, arguments: Iterable[str]) -> list[str]:
@@ -194,12 +193,12 @@ class Git:
     ) -> Iterator["GitProcess"]:
         """Start git in a session of its own, and end all processes of that when the block fails.
 
-        An interrupt waits until git has started. A GitError says that it cannot start.
+        An interrupt or an alarm waits until git has started. A GitError says that it cannot start.
         """
         compares = arguments[0] in _COMPARISONS
         index = {"GIT_INDEX_FILE": _NO_INDEX} if compares else {}
         memory = limits.MEMORY_LIMIT if compares else self.history_memory
-        signals = signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGINT])
+        signals = signal.pthread_sigmask(signal.SIG_BLOCK, _WAITING)
         try:
             popen = subprocess.Popen(
                 limits.limited(self._command(arguments), memory, self.seconds),
@@ -210,8 +209,10 @@ class Git:
                 stderr=subprocess.PIPE,
                 bufsize=0,
             )
-        except (OSError, ValueError) as e:
+        except BaseException as e:
             signal.pthread_sigmask(signal.SIG_SETMASK, signals)
+            if not isinstance(e, (OSError, ValueError)):
+                raise
             reason = f"git could not be started: {e}"
             if isinstance(e, FileNotFoundError):
                 reason = "git was not found on PATH; install git 2.32 or newer"

@@ -597,8 +597,13 @@ class TestLines:
         lines.close()
         assert becomes(lambda: not is_running(started))
 
+    @pytest.mark.parametrize("stop", [signal.SIGINT, signal.SIGALRM])
     def test_that_are_interrupted_while_git_starts_end_git(
-        self, lone: Repo, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+        self,
+        lone: Repo,
+        tmp_path: Path,
+        monkeypatch: pytest.MonkeyPatch,
+        stop: signal.Signals,
     ) -> None:
         repository = GitRepository(lone.path)
         script(tmp_path / "git", "exec sleep 600")
@@ -611,17 +616,40 @@ class TestLines:
             def __init__(self, *args: Any, **more: Any) -> None:
                 super().__init__(*args, **more)
                 started.append(self.pid)
-                signal.pthread_kill(threading.get_ident(), signal.SIGINT)
+                signal.pthread_kill(threading.get_ident(), stop)
 
         monkeypatch.setattr(subprocess, "Popen", Interrupted)
-        usual = signal.signal(signal.SIGINT, signal.default_int_handler)
+        usual = signal.signal(stop, signal.default_int_handler)
         try:
             with pytest.raises(KeyboardInterrupt):
                 next(repository.lines("log"))
         finally:
-            signal.signal(signal.SIGINT, usual)
+            signal.signal(stop, usual)
         (git,) = started
         assert becomes(lambda: not is_running(git))
+
+    @pytest.mark.parametrize(
+        ("error", "raised"), [(OSError, GitError), (MemoryError, MemoryError)]
+    )
+    def test_of_git_that_does_not_start_leave_interrupts_as_they_are(
+        self,
+        lone: Repo,
+        monkeypatch: pytest.MonkeyPatch,
+        error: type[BaseException],
+        raised: type[BaseException],
+    ) -> None:
+        def fail(*_: Any, **__: Any) -> None:
+            raise error
+
+        repository = GitRepository(lone.path)
+        before = signal.pthread_sigmask(signal.SIG_BLOCK, [])
+        monkeypatch.setattr(subprocess, "Popen", fail)
+        try:
+            with pytest.raises(raised):
+                next(repository.lines("log"))
+            assert signal.pthread_sigmask(signal.SIG_BLOCK, []) == before
+        finally:
+            signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 class TestObjects:
