@@ -56,9 +56,8 @@ _HIDDEN = re.compile(
 _NOT_IN_CSV = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]")
 """Control characters that break readers of CSV and terminals: all but tabs and line ends."""
 
-_PLACE_IN_JSON = re.compile(r"(.+): line (\d+) column (\d+) \(char \d+\)", re.DOTALL)
-_PLACE_IN_TOML = re.compile(r"(.+) \(at (.+)\)", re.DOTALL)
-"""How Python says what is wrong in a text, and where."""
+_PROBLEM_IN_TOML = re.compile(r"(.+) \(at (.+)\)", re.DOTALL)
+"""How Python says what is wrong in TOML, and where."""
 
 _FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r")
 """How a field of CSV begins that a spreadsheet takes for a formula."""
@@ -145,6 +144,8 @@ def syntax_problem(error: Exception) -> str:
     Args:
         error: what Python raised as it read the text as JSON or TOML.
     """
+    from json import JSONDecodeError  # most commands start without it
+
     words = str(error)
     if isinstance(error, RecursionError):
         return "nested too deep"
@@ -154,10 +155,10 @@ def syntax_problem(error: Exception) -> str:
         return "a number has too many digits"
 
     place = ""
-    if match := _PLACE_IN_JSON.fullmatch(words):
-        words, line, column = match.groups()
-        place = f"line {line}, column {column}: "
-    elif match := _PLACE_IN_TOML.fullmatch(words):
+    if isinstance(error, JSONDecodeError):
+        words = error.msg
+        place = f"line {error.lineno}, column {error.colno}: "
+    elif match := _PROBLEM_IN_TOML.fullmatch(words):
         words = match[1]
         place = f"{match[2]}: "
     return f"{place}{words[:1].lower()}{words[1:]}"

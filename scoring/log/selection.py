@@ -1,6 +1,5 @@
 """Chooses entries of a log by number, date, task and session, as the options of a command say."""
 
-import calendar
 import datetime
 import re
 import time
@@ -188,6 +187,8 @@ def _period_of_date(text: str) -> Period | None:
 
 
 def _month_of(day: datetime.date) -> Period:
+    import calendar  # few commands are about a month
+
     _, last = calendar.monthrange(day.year, day.month)
     return Period(day.replace(day=1), day.replace(day=last))
 

@@ -156,7 +156,7 @@ def least_share(
     Returns:
         A share above 0 and up to 1; None where no line is known to be written.
     """
-    names = _by_composed(name for name, _ in added)
+    names = _by_composed({name for name, _ in added})
     lines_of = _by_file(names, written, tops, folder)
     moved = lines_of.pop("", Counter())
     written_count = 0
