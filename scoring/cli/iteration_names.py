@@ -89,9 +89,12 @@ def _iteration_of(text: str, records: list[IterationRecord], settings: Settings)
     """Return the iteration that "last", a commit, or else the beginning of a session id names.
 
     "last" is the one with the newest commit, or the highest where git has none of the commits. Of
-    several iterations a commit names the lowest, and a session the last.
+    several iterations a commit names the lowest, and a session the last. A commit that no entry
+    names means the iteration of its unit, as where an entry names it by the SHA it had before a
+    rebase.
 
     Raises:
+        GitError: git cannot read the work.
         NotFoundError: the log has nothing of this name.
         SettingsError: several sessions begin with the text.
     """
@@ -129,6 +132,9 @@ def _iteration_of(text: str, records: list[IterationRecord], settings: Settings)
         return last_iterations[session_id]
 
     if sha is not None:
+        iteration = _iteration_of_unit(text, sha, records, settings)
+        if iteration is not None:
+            return iteration
         name = short(sha)
         raise NotFoundError(
             f"{settings.iter_log_dir}: commit {name} has no entry here; da-score explain {name} "
@@ -138,6 +144,30 @@ def _iteration_of(text: str, records: list[IterationRecord], settings: Settings)
         f"{settings.iter_log_dir}: no iteration, commit or session is called {text!r}; "
         "name one by number, last, SHA, branch or session"
     )
+
+
+def _iteration_of_unit(
+    text: str, sha: str, records: list[IterationRecord], settings: Settings
+) -> int | None:
+    """Return the lowest iteration of the unit that a commit belongs to, or None without one.
+
+    Args:
+        text: the name of the commit.
+        sha: its SHA.
+        records: the entries of the log.
+        settings: the settings, which name log and repository.
+
+    Raises:
+        GitError: git cannot read the work.
+    """
+    # the number of an iteration needs none of this
+    from scoring.outcomes.ledger import unit_named
+
+    from .work_reading import read_ledger
+
+    work = read_ledger(settings, records, silent)
+    unit = unit_named(text, sha, work)
+    return unit.iteration if unit else None
 
 
 def session_beginning_with(text: str, ids: Collection[str]) -> str | None:

@@ -1692,6 +1692,55 @@ def test_a_commit_of_a_person_is_said_to_be_no_agents(
     )
 
 
+@pytest.mark.parametrize("command", ["iteration", "explain"])
+@cases(
+    "asked, iteration",
+    {
+        "what it landed as": ("landed", 1),
+        "the branch that has it": ("main~1", 1),
+        "the first that was squashed": ("first", 1),
+        "the second, which has its own entry": ("second", 2),
+        "a commit of another unit": ("other", None),
+    },
+)
+def test_a_commit_means_the_entry_of_its_unit(
+    history: History, da_score: Any, command: str, asked: str, iteration: int | None
+) -> None:
+    session = history.session("s1")
+    marks = {}
+    text = ""
+    for number, name in enumerate(("first", "second")):
+        second = 1000 * number
+        text += TEXT.replace("made", name)
+        writes(session, second + 100, 1 << 2 * number, "src/a.py", text)
+        marks[name] = history.commit(
+            second + 200, name, branch="try", files={"src/a.py": text}
+        )
+        session.commits(second + 200, 2 << 2 * number, marks[name], name)
+        history.entry(marks[name], name, "s1")
+    marks["landed"] = history.commit(3000, "Both (#1)", files={"src/a.py": text})
+
+    other = history.session("s2")
+    writes(other, 4000, 64, "src/b.py")
+    marks["other"] = history.commit(4200, "Other", files={"src/b.py": TEXT})
+    other.commits(4200, 128, marks["other"], "Other")
+    history.write()
+
+    named = history.shas[marks[asked]] if asked in marks else asked
+    places = "--repo-dir", str(history.repo), "--iter-log-dir", str(history.log)
+    answer = da_score(
+        command, named, *places, "--no-cache", "--rubric", "3.1.0", "--json"
+    )
+    if iteration:
+        assert answer.json["iteration"] == iteration
+    elif command == "iteration":
+        assert answer.status == 1
+        assert f"commit {named[:12]} has no entry here; " in answer.err
+    else:
+        assert answer.json["commit"] == named
+        assert answer.json["iteration"] is None
+
+
 @cases(
     "mine, found",
     {
