@@ -218,7 +218,7 @@ def _literal(value: str, indent: int) -> str:
 
 
 def _indented(value: str, indent: int) -> str:
-    """Put the indentation before every line but the first line and empty lines."""
+    """Return text with spaces before every line, except the first line and empty lines."""
     spaces = " " * indent
     return re.sub(
         f"([{_BREAKS}]+)(?=[^{_BREAKS}])", lambda match: match[1] + spaces, value

@@ -20,7 +20,11 @@ from .scores import PersistedScore
 def lost_signals(
     old: PersistedScore, new: PersistedScore, facts: IterationFacts
 ) -> list[str]:
-    """Return the signals that lost their transcript evidence, none if the old score has no tokens.
+    """Return the signals that lost their transcript evidence.
+
+    These are ``token_efficiency`` where it has no vote any more, and ``correction_pressure`` where
+    it is not known any more how calls ended and only failed calls can have made the old vote lower.
+    None where ``token_efficiency`` had no vote in the old score.
 
     Args:
         old: the score before.

@@ -213,7 +213,8 @@ def _lost_counts(old: Provenance, new: Provenance) -> Iterator[Loss]:
 def changed_between(old: Provenance, new: Provenance) -> list[str]:
     """Return in words what differs between two provenances, also what was lost.
 
-    The tip of the trunk does not count, nor how many files, sessions and repetitions there are.
+    The tip of the trunk does not count, nor how many files, sessions and repetitions a harness has.
+    Own lines are compared where both have them.
     """
     changes = []
     if (old.start, old.end) != (new.start, new.end):

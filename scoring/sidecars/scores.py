@@ -119,7 +119,7 @@ class PersistedScore(Breakdown, Frozen):
     def payload(self) -> PlainData:
         """Return the score as every command prints it in JSON.
 
-        That is its sidecar with sources, caps, bounds and coverage.
+        That is its sidecar with bounds and coverage, and all that each row has.
         """
         return {**self._content(_printed_row, {}), **self._certainty()}
 
@@ -211,7 +211,11 @@ def session_score_path(iter_log_dir: Path | str, session_id: str) -> Path:
 
 
 def is_plain_session_id(session_id: str) -> bool:
-    """Return whether a session id can be part of a file name: no separator, not too long."""
+    """Return whether a session id can be part of a file name.
+
+    It may not be empty, ``.`` or ``..``, have a slash, backslash or control character, or be
+    longer than :data:`SESSION_ID_LIMIT`.
+    """
     if session_id in ("", ".", ".."):
         return False
     if _NOT_IN_FILE_NAME.search(session_id):
@@ -256,7 +260,7 @@ def write_persisted_score(iter_log_dir: Path | str, score: PersistedScore) -> Pa
 def write_iteration_scores(
     iter_log_dir: Path | str, scores: Sequence[Score]
 ) -> list[Path]:
-    """Persist scores in order, and return the paths of their files.
+    """Persist scores in order without the markers of records, and return the paths of their files.
 
     Raises:
         WriteError: a file cannot be written; ``written`` of the error has the paths of the files

@@ -156,7 +156,7 @@ class SidecarComparison(Frozen):
 
 
 def _votes(score: PersistedScore) -> dict[str, tuple[object, ...]]:
-    """Return by signal how a score has it vote."""
+    """Return by signal whether it votes, its sub-score and its detail."""
     return {
         row.signal: (row.present, row.sub_score, row.detail) for row in score.breakdown
     }
