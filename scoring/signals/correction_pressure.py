@@ -27,6 +27,7 @@ from .values import SignalValue, absent_signal, present_signal
 CORRECTION_PRESSURE = SignalID("correction_pressure")
 
 WEIGHT_OF_ERRORS = 2
+"""How many retries count as much as an error rate of 1, which is that every tool call failed."""
 
 
 class CorrectionPressure(Signal):
@@ -163,10 +164,10 @@ def pressure_value(
     error_rate: float | None,
     seen: CorrectionsSeen | None = None,
 ) -> SignalValue:
-    """Combine retries, corrections by the user and the share of tool calls that failed.
+    """Return the value 1 / (1 + retries + corrections + 2 × error rate), at most 1.
 
-    The value is absent without an error rate where the counts are not reported. It is a claim
-    without an error rate where ``seen`` is None.
+    Without an error rate it is absent where the counts are not reported, and otherwise a claim
+    where ``seen`` is None.
 
     Args:
         corrections: the numbers of retries and corrections, and whether they are reported.

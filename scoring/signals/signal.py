@@ -205,7 +205,7 @@ def seen_source(facts: IterationFacts, kind: str) -> Iterator[str]:
 def seen_texts(seen: Iterable[SeenAt]) -> list[str]:
     """Return in words where each thing was seen, in order.
 
-    What is one correction with an earlier thing in the same file shares the text of that.
+    A thing that joins an earlier correction in the same file shares its text.
     """
     texts: list[list[str]] = []
     last_at: dict[Path, list[str]] = {}

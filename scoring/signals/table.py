@@ -102,7 +102,7 @@ def _integrity(facts: IterationFacts) -> Iterator[IntegrityObservation]:
 
 
 def as_read(facts: IterationFacts, rubric: Rubric) -> IterationFacts:
-    """Return facts with the test flags of the entry that a rubric reads."""
+    """Return the facts, with ``all_flags`` set where the rubric reads all test flags."""
     if rubric.test_flags == REFERENCE_FLAGS:
         return facts
     return replace(facts, all_flags=True)
