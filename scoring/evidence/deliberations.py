@@ -114,7 +114,7 @@ def _transcripts_in_checkpoints(
 
 
 def deliberations_in(data: bytes) -> list[list[SubAgentAnswer]]:
-    """Return every deliberation in a transcript, by its first answer.
+    """Return every deliberation in a transcript as its answers, in order of the first answers.
 
     A deliberation is two or more answers to prompts that the meter takes for the same as the first.
     """

@@ -114,7 +114,10 @@ def deliberation_names(iteration: int) -> list[str]:
 
 
 def deliberation_file(log_dir: Path | str, iteration: int) -> Path | None:
-    """Return the path of the DR transcript of an iteration, of two the JSON, or None without."""
+    """Return the path of an iteration's DR transcript, or None without one.
+
+    Where there are two, it is the JSON, not the JSONL.
+    """
     for name in deliberation_names(iteration):
         path = os.path.join(log_dir, name)
         if os.path.exists(path):

@@ -24,7 +24,7 @@ PLANS_DIR = ".agents/workflow/plans"
 TASKS_NAME = "TASKS.yaml"
 
 _COST_OF_MATCH = 20
-"""How much longer a path is compared that begins as a pattern does than another."""
+"""What comparing a path with a glob costs more, where the path begins as the glob does."""
 
 _TASK = struct_of({"id": Reader.string, "write_scope": items_of(Reader.string)})
 

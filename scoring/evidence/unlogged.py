@@ -215,7 +215,7 @@ def _record_of(iteration: int, name: str, agents: AgentCommits) -> IterationReco
 def named_by_entries(
     records: Iterable[IterationRecord], history: AttributedHistory, agents: AgentCommits
 ) -> dict[str, str]:
-    """Return by the name of each commit that an entry names which entry does so, in words.
+    """Return the commits that entries name: by the name of each, which entry names it, in words.
 
     An entry names a commit by the SHA, by the checkpoint, or by the commit's name before it landed.
     Where several entries name a commit, the first one counts.

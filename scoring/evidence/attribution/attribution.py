@@ -347,7 +347,8 @@ def _took_edits(
     """Return whether the commit of a share, at the end of ``part``, took edits of ``previous``.
 
     False where the share has a part with edits, or its checkpoint in this tree is too old. Else
-    True where one call made the commits at the ends of both parts.
+    True where one call made the commits at the ends of both parts, and otherwise as
+    :meth:`.ChangedFiles.took_from` says.
     """
     if not share.question.may_have_stored(part.tree):
         return False

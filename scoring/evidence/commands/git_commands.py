@@ -208,8 +208,8 @@ def undoes_last_commit(commands: Commands) -> bool:
 def _undoes_after(undoes: bool, command: GitCommand) -> bool:
     """Return whether the last commit counts as taken back, with its changes kept, after a command.
 
-    It does not after a commit. Any reset without ``--hard`` decides again. Other commands, and
-    ``reset --hard``, change nothing.
+    It does not after a commit. After a reset without ``--hard`` it does if the reset goes to the
+    commit before. Other commands, and ``reset --hard``, change nothing.
 
     Args:
         undoes: whether it is taken back before the command.

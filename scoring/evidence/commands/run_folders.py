@@ -132,7 +132,7 @@ def _finds_top(commands: Commands, index: int) -> bool:
 
 
 def _joined(folder: str | None, other: str) -> str | None:
-    """Return ``other`` as a path seen from ``folder``.
+    """Return ``folder`` joined with ``other``.
 
     None where ``folder`` is None, or where ``other`` is "" or ``-`` or has a variable or command
     in it. A path that is absolute or begins with ``~`` stays as it is.

@@ -62,7 +62,7 @@ ADDED = "+"
 
 
 def stash_states(commands: Commands) -> list[bool]:
-    """Return, for each ``git stash`` that puts work into a stash or takes it out, whether it is in.
+    """Return whether work is in a stash after each ``git stash`` that puts it in or takes it out.
 
     Other commands, as ``git stash list`` and any with ``-C``, are left out.
     """

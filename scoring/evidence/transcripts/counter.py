@@ -110,7 +110,9 @@ class CountedHarness:
         events: TranscriptEvents,
         events_of: EventsOfSession,  # noqa: ARG002 - for those that repeat lines
     ) -> TranscriptEvents:
-        """Return the events without copies, at new times, of those of another session: here all.
+        """Return the events without those that were copied from another session at new times.
+
+        Most harnesses copy none: here all events are returned.
 
         Args:
             events: the events of a transcript, which may be of a forked session.

@@ -140,7 +140,7 @@ def lines_added(new: str, old: str = "") -> Hashes:
 
 
 def apply_change(lines: Counter[int], change: Iterable[int]) -> Hashes:
-    """Apply an edit to the lines of a file, and return the removals of what the file has not.
+    """Apply an edit to the lines of a file, and return its removals of lines that are not there.
 
     Args:
         lines: how often each hash is in the file. It is changed.
@@ -251,7 +251,7 @@ def _sides_of(diff: Iterable[str]) -> tuple[str, str]:
 
 
 def hunks_of(diff: str) -> list[str]:
-    """Return the lines of a diff of one file, in the form of ``diff -u``, without its head."""
+    """Return the lines of a diff of one file after its first ``@@``, or one empty line without."""
     return f"\n{diff}".partition("\n@@")[2].split("\n")
 
 
@@ -262,7 +262,8 @@ class FileChange(NamedTuple):
         path: the path of the file.
         number: the number of the path in :attr:`PathTexts.texts`.
         hashes: the lines that the call adds, and those that it takes away as negative hashes.
-        absent: those that it takes away, and that the file is not known to have, as parts of lines.
+        absent: of the negative hashes those of lines that the file is not known to have, as where
+            the call takes away parts of lines.
     """
 
     path: str

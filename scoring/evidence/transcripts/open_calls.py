@@ -96,7 +96,7 @@ class OpenCall:
         undoes_commit: whether it takes the last commit back and keeps the changes.
         leaves_stash: whether the work is in a stash after the call; None: the call changes
             nothing about that.
-        may_restore: whether it only restores a file or else checks out other code.
+        may_restore: whether it only checks out a name that may be a file's or a branch's.
         ended: whether its result was seen, or a call with the same id was seen before.
         effects: what it does, as events in the line of the call.
         written: the changes of the lines of the files that it writes.
