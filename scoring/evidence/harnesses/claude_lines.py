@@ -271,9 +271,9 @@ def is_queued_prompt(attachment: Any) -> bool:
 
 
 def background_shell(printed: str) -> str | None:
-    """Return in which shell the command of a result goes on in the background, or None.
+    """Return the id of the shell in which the command of a result goes on in the background.
 
-    The id of the shell is "" where it is not stated.
+    "" where the id is not stated, None where no command goes on.
     """
     start = max(0, len(printed) - _NOTICE_LIMIT)
     if printed.find("background", start) < 0:

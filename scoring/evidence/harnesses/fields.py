@@ -96,7 +96,7 @@ def count_of_values(text: bytes) -> int:
 
 
 def has_many_values(text: bytes) -> bool:
-    """Return whether a text has too many values to decode it."""
+    """Return whether a text has more values than :data:`MOST_VALUES` allows, and is not decoded."""
     return len(text) > MOST_VALUES and count_of_values(text) > MOST_VALUES
 
 

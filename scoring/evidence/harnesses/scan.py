@@ -53,7 +53,7 @@ _HAD_WARNING = b""
 """What the store keeps of a transcript with a warning."""
 
 _REFUSED = b"refused: "
-"""How that begins which the store keeps of one that exceeds a bound."""
+"""How the value begins that the store keeps of a transcript that exceeds a bound."""
 
 SECONDS_TO_READ = 10.0
 """Seconds of processor time that reading may take before a line says so."""

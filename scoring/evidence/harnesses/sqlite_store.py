@@ -20,28 +20,28 @@ LOCK_TIMEOUT = 2.0
 """How many seconds to wait for databases that are locked: for the first one that stays so."""
 
 lock_timeout: ContextVar[float] = ContextVar("lock_timeout", default=LOCK_TIMEOUT)
-"""How many seconds to wait for the next one."""
+"""How many seconds to wait for the next locked database."""
 
 _FREE_STEPS = 50_000_000
 """How many steps SQLite may take for all questions to one database: about a second's."""
 
 _STEPS_PER_BYTE = 4
-"""How many more it may take for each byte of the database, which is enough to read all rows."""
+"""How many more steps it may take for each byte of the database: enough to read all rows."""
 
 _MOST_STEPS = 1_000_000_000
-"""How many it may take whatever the size, as of a file that is mostly empty."""
+"""How many steps it may take whatever the size, as of a file that is mostly empty."""
 
 _STEPS_COUNTED = 100_000
-"""After how many steps they are counted."""
+"""How many of SQLite's steps are counted at a time."""
 
 _VALUE_LIMIT = 32 << 20
 """The most bytes that a value, or a row, may have."""
 
 _MOST_OF_SCHEMA = 16 << 10
-"""The most bytes that what makes a table or an index may have. SQLite takes 30 times as many."""
+"""The most bytes of the statement that made a table or an index. SQLite takes 30 times as many."""
 
 _STEPS_OF_SCHEMA = 5_000
-"""How many steps SQLite may take for all of these: some are enough for 500 tables and indexes."""
+"""How many steps SQLite may take to read all tables and indexes: enough for 500 of them."""
 
 _MOST_COLUMNS = 200
 """How many columns a table may have, as a row looks each name up among all of them."""
@@ -50,7 +50,7 @@ _FREE_BYTES = 64 << 20
 """How many bytes all rows may have that are asked for, whatever the size of the database."""
 
 _BYTES_PER_BYTE = 4
-"""How many more they may have for each byte of the database.
+"""How many more bytes all rows may have for each byte of the database.
 
 Where its pages lead to the same page, or a row lacks a column that has a default, a small file
 gives more than it holds.
