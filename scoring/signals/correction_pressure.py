@@ -164,7 +164,7 @@ def pressure_value(
     error_rate: float | None,
     seen: CorrectionsSeen | None = None,
 ) -> SignalValue:
-    """Return the value 1 / (1 + retries + corrections + 2 × error rate), at most 1.
+    """Return the value 1 / (1 + retries + corrections + 2 * error rate), at most 1.
 
     Without an error rate it is absent where the counts are not reported, and otherwise a claim
     where ``seen`` is None.
