@@ -338,7 +338,7 @@ def _write(contents: Sequence[tuple[Path, bytes, _Rights]]) -> None:
 
 @contextmanager
 def _new_file(path: Path, rights: _Rights, flush: bool = True) -> Iterator[BinaryIO]:
-    """Yield a new file that has its owner, if allowed, and mode; ``flush`` waits for the disk."""
+    """Yield a new file with its mode, and its owner if allowed; ``flush`` waits for the disk."""
     with open(os.open(path, _NEW, MODE & rights.mode), "wb") as file:
         status = os.fstat(file.fileno())
         if rights.owner not in (None, (status.st_uid, status.st_gid)):

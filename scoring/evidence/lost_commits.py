@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from scoring.text import trim
 
-from .attribution.iteration_shares import DAY
+from .attribution.iteration_shares import DAY_NS
 from .git.checkpoints import Checkpoint
 from .git.commit_history import WrittenCommit
 from .session_commits import (
@@ -222,7 +222,7 @@ def find_by_subject(agents: AgentCommits) -> None:
         near = []
         session_ids = set(agents.times.get(sha, ()))
         for session_id, lost in lost_by_subject[key_of(trim(commit.subject))]:
-            if abs(lost.time - authored) <= DAY:
+            if abs(lost.time - authored) <= DAY_NS:
                 near.append(lost)
                 session_ids.add(session_id)
         if len(session_ids) != 1:
@@ -275,7 +275,7 @@ def add_lost_commits(agents: AgentCommits) -> None:
         session_id = id_of_session(session)
         attempt = (session_id, lost.subject)
         last = last_of_subject.get(attempt)
-        if lost.subject and last and last.time - lost.time <= DAY:
+        if lost.subject and last and last.time - lost.time <= DAY_NS:
             agents.same[lost.sha] = last.sha
             continue
         if amended_to.get(lost.sha) in agents.known_from:

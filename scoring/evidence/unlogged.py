@@ -9,7 +9,7 @@ from msgspec.structs import replace
 from scoring.log.model import AgentInfo, ImplBlock, IterationRecord
 from scoring.text import trim
 
-from .attribution.iteration_shares import DAY
+from .attribution.iteration_shares import DAY_NS
 from .attribution.written import SAME_PATCH
 from .commit_makers import commits_of_agents
 from .git.authorship import AttributedHistory
@@ -170,7 +170,7 @@ def _twins_in_log(
         commit = agents.commits[name]
         for other in in_log[commit.subject]:
             apart = (commit.time or 0) - (other.time or 0)
-            if abs(apart) * NS <= DAY:
+            if abs(apart) * NS <= DAY_NS:
                 pairs.append((name, other.sha))
 
     if not pairs:

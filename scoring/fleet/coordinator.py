@@ -37,7 +37,7 @@ _EMPTY_AFTER = 150.0
 """After how many seconds without a worker the run ends. A busy machine takes long to start one."""
 
 _OFTEN = 8
-"""A repository that was handed out this often goes alone: a worker that ends did so for it."""
+"""A repository that was handed out this often goes alone, so that it is why a worker ends."""
 
 _MOST_LOST = 50
 """How often a repository is handed out at most when no result of it arrives."""

@@ -17,7 +17,7 @@ from scoring.grouping import lists_by_key
 
 from .session_trees import NO_ITERATION, SessionPart, Tree
 
-DAY = 86_400 * NS
+DAY_NS = 86_400 * NS
 """A day in nanoseconds.
 
 It is how far apart the author time of a commit and the time at which a session made a commit of the
@@ -135,7 +135,7 @@ class Question:
         ]
         if not stored or self.authored is None:
             return True
-        earliest = self.authored - DAY
+        earliest = self.authored - DAY_NS
         return any(time is None or time > earliest for time in stored)
 
 

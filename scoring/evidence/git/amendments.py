@@ -7,10 +7,11 @@ from scoring.text import trim
 
 from .walk import Commit
 
-Identity = tuple[int | None, str]
+CommitIdentity = tuple[int | None, str]
+"""The author time of a commit, and its subject with a line break or the SHA of its first parent."""
 
 
-def identities_of(commit: Commit) -> list[Identity]:
+def identities_of(commit: Commit) -> list[CommitIdentity]:
     """Return what identifies a commit after a rebase, then what does after an amendment.
 
     These are the author time with the subject, and the author time with the first parent. A commit
@@ -62,7 +63,7 @@ def _last_amendments(
 
 def amendments_after_push(
     commits: Iterable[Commit],
-    same_identity: Mapping[Identity, Sequence[Commit]],
+    same_identity: Mapping[CommitIdentity, Sequence[Commit]],
     files_of: Callable[[Sequence[str]], Mapping[str, frozenset[str]]],
 ) -> dict[str, str]:
     """Return, by the SHA of a pushed commit, the SHA of its last amendment.

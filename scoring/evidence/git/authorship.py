@@ -14,7 +14,7 @@ from scoring.grouping import lists_by_key
 from scoring.log.model import IterationRecord
 from scoring.text import fold, trim
 
-from .amendments import Identity, amendments_after_push, identities_of
+from .amendments import CommitIdentity, amendments_after_push, identities_of
 from .commit_history import LIST_FILES, CommitHistory
 from .commit_names import without_number
 from .facts import (
@@ -286,7 +286,7 @@ class AttributedHistory(CommitHistory):
         if not off_trunk:
             return {}
 
-        same_identity = defaultdict[Identity, list[Commit]](list)
+        same_identity = defaultdict[CommitIdentity, list[Commit]](list)
         # where several commits qualify, the last one counts, and one that is proposed at the end
         ordered = sorted(
             self.commits.values(), key=lambda each: each.sha in self.proposed

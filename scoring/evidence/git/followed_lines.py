@@ -12,6 +12,7 @@ from scoring.evidence.scopes import is_code
 from .commit_history import CommitHistory
 
 DAY = 86_400
+"""A day in seconds."""
 
 LineIds: TypeAlias = list[int]
 """The lines of a file from its top: the id of a followed line, 0 for any other line.

@@ -40,7 +40,7 @@ _JSON_STRING = re.compile(rb'\s*("(?:[^"\\]|\\.)*)\\n",?\s*')
 def bare_text(line: bytes) -> bytes:
     """Return a line without white space, or the digest of that if it is long.
 
-    Return b"" for a line of at most two characters, which is not significant. A string of JSON that
+    Return b"" where at most two characters are left, as in a blank line. A string of JSON that
     ends with a line break counts as the line of text in it, as in the cells of notebooks.
     """
     if b'\\n"' in line[-6:]:
