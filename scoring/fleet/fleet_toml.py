@@ -239,7 +239,7 @@ def read_fleet(path: Path) -> FleetConfig:
         )
 
     if is_rubric_file(values.get("rubric", RUBRIC_VERSION)):
-        values["rubric"] = str(file.folder / values["rubric"])
+        values["rubric"] = file.path(values["rubric"])
     if values.get("cache") == "none":
         values["cache"] = ""
     elif "cache" in values:

@@ -112,6 +112,26 @@ def test_a_variable_may_hold_a_secret(
     assert read_fleet(path).storage == {"s3": {"secret": "hunter2"}}
 
 
+@pytest.mark.parametrize(
+    ("rubric", "read"),
+    [
+        ("~/mine.json", "/home/her/mine.json"),
+        ("${RUBRICS}/mine.json", "/of/us/mine.json"),
+        ("${RUBRICS}/../mine.json", "/of/mine.json"),
+        ("mine.json", "{here}/mine.json"),
+        ("/of/us/mine.json", "/of/us/mine.json"),
+        ("3.0.0", "3.0.0"),
+    ],
+)
+def test_a_rubric_file_is_a_path_like_any_other(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, rubric: str, read: str
+) -> None:
+    monkeypatch.setenv("HOME", "/home/her")
+    monkeypatch.setenv("RUBRICS", "/of/us")
+    path = write_fleet(tmp_path, f'results = "r"\nrubric = "{rubric}"\n{SOURCE}')
+    assert read_fleet(path).rubric == read.format(here=tmp_path)
+
+
 MISSING = {
     "a path": ('path = "nowhere"', "no such directory"),
     "a glob": ('path = "nowhere/*"', "nothing is there"),
