@@ -449,6 +449,16 @@ ON_OTHER_CODE = {
     "moved away as if it were data, in one line": [
         says("mv lib ../x.xml; pytest -q; mv ../x.xml lib", "3 passed in 0.1s")
     ],
+    "moved away as if it were data, and back by another name": [
+        says("mv lib ../x.xml; pytest -q; mv ./../x.xml lib", "3 passed in 0.1s")
+    ],
+    "removed, and a copy moved back as if it were data": [
+        says("cp -r lib ../x.xml; rm -r lib; pytest -q; mv ../x.xml lib", TESTS[1])
+    ],
+    "taken out by a patch, and put away, in one line": [
+        says("git apply -R ../p; pytest -q; git stash", "3 passed in 0.1s"),
+        says("git stash pop"),
+    ],
     "left by a function": [
         says("f() { git restore src/b.py; }; git apply ../p; pytest -q; f", TESTS[1])
     ],
@@ -573,10 +583,49 @@ def test_a_sub_agent_that_edits_nothing_may_run_failed_tests_again(
     assert "1 with a test run" in found.out
 
 
+NEW_FILE = says("cat > src/b.py <<E\nprint(1234)\nE")
+
+
+@pytest.mark.parametrize(
+    ("calls", "agent", "status"),
+    [
+        pytest.param(ON_OTHER_CODE["moved away"], (2, 4), 3, id="moved back"),
+        pytest.param(ON_OTHER_CODE["moved away"], (3, 5), 3, id="moves it back"),
+        pytest.param(
+            [NEW_FILE, TESTS, says("git checkout -- src/b.py")], (3, 4), 3, id="undone"
+        ),
+        pytest.param(
+            [*ON_OTHER_CODE["moved away"], TESTS],
+            (4, 6),
+            0,
+            id="tests after it is back",
+        ),
+        pytest.param(
+            [NEW_FILE, says("git checkout -- src/b.py"), TESTS], (4, 5), 0, id="after"
+        ),
+    ],
+)
+def test_a_sub_agent_with_a_session_of_its_own_tests_the_code_of_the_other(
+    change: Repo,
+    check: Check,
+    monkeypatch: pytest.MonkeyPatch,
+    calls: list[tuple[str, str]],
+    agent: tuple[int, int],  # which calls are those of the sub-agent
+    status: int,
+) -> None:
+    change.commit(FILES, SUBJECT)
+    keep_session(change, FAILURE[1], before=calls)
+    to_sub_agent(change, *agent)
+    to_droid(change)
+    monkeypatch.setenv("FACTORY_HOME_OVERRIDE", str(change.path / "../home"))
+    assert check("--no-failing-tests").status == status
+
+
 STASHED = says("git stash", "Saved working directory and index state WIP on own: 12 x")
 NOTHING = says("git stash", "No local changes to save")
 BOTH = says("git stash; git stash", f"{STASHED[1]}\n{NOTHING[1]}")
 NO_STASH = says("git stash pop x; ls", "error: x is not a valid reference")
+KEPT = says(f"git stash; {NO_STASH[0]}", f"{STASHED[1]}\n{NO_STASH[1]}")
 NOT_TAKEN_OUT = says("git stash && false && git stash pop", STASHED[1])
 TAKEN_OUT = says("git stash pop; ls x", "Dropped refs/stash@{0} (12)")
 
@@ -587,6 +636,7 @@ TAKEN_OUT = says("git stash pop; ls x", "Dropped refs/stash@{0} (12)")
         pytest.param([BOTH], False, 3, id="one line stashes twice"),
         pytest.param([STASHED, NOTHING], False, 3, id="the second stashes nothing"),
         pytest.param([STASHED, NO_STASH], False, 3, id="a stash that is not there"),
+        pytest.param([KEPT], False, 3, id="one line takes out another stash"),
         pytest.param([STASHED], True, 3, id="stashed by a call that fails"),
         pytest.param([NOT_TAKEN_OUT], True, 3, id="the command after it does not run"),
         pytest.param([NOTHING], False, 0, id="nothing is stashed"),
@@ -708,6 +758,10 @@ def test_tests_that_pass_on_the_work_again_excuse_a_failure(
         pytest.param(
             [says("git clean -fd && pytest -q", TESTS[1])],
             id="after files are cleaned away in the same line",
+        ),
+        pytest.param(
+            [says("git clean -fd && pytest -q; git stash list", TESTS[1])],
+            id="before a list of stashes in the same line",
         ),
         pytest.param(
             [says("git revert --no-edit HEAD~1 && pytest -q", TESTS[1])],

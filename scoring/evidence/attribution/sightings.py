@@ -173,31 +173,40 @@ class Sightings:
         """
         by_root: dict[SessionKey, CodeChanges] = defaultdict(CodeChanges)
         removed: set[tuple[SessionKey, str]] = set()
-        code = {
-            session: CodeFiles(self.edited.get(session, ()))
-            for session in {seen.session for seen in self.of(FileRemoved)}
-        }
+        code = self._code_edited()
         for seen in self.of(CodeSwitched, Edit, FileRemoved, WorkReset):
-            session, path = seen.session, seen.text
-            changes = by_root[seen.file.root]
+            root, path = seen.file.root, seen.text
+            changes = by_root[root]
             if seen.time > end:
                 continue
             if isinstance(seen.event, WorkReset):
                 if changes_code(seen):
                     changes.replaced_at = _tested_before(seen)
             elif isinstance(seen.event, Edit):
-                removed.discard((session, path))  # it was written, not moved back
+                removed.discard((root, path))  # it was written, not moved back
             elif isinstance(seen.event, CodeSwitched):
                 changes.times.append(seen.time)
                 changes.names.append(path)
                 changes.replaced_at = _tested_before(seen)
-            elif code[session].has_one_in(path):
+            elif code[root].has_one_in(path):
                 changes.times.append(seen.time)
                 changes.names.append("")
-                if (session, path) in removed:  # it was moved away, and back
+                if (root, path) in removed:  # it was moved away, and back
                     changes.replaced_at = seen.time
-                removed |= {(session, path), (session, posixpath.dirname(path))}
+                removed |= {(root, path), (root, posixpath.dirname(path))}
         return by_root
+
+    def _code_edited(self) -> dict[SessionKey, CodeFiles]:
+        """Return the code that each session with its sub-agents edited, by the session's key.
+
+        Sessions that removed no file are left out.
+        """
+        roots = {seen.file.root for seen in self.of(FileRemoved)}
+        edited: dict[SessionKey, list[str]] = {root: [] for root in roots}
+        for root, session in {(seen.file.root, seen.session) for seen in self.seen}:
+            if root in edited:
+                edited[root] += self.edited.get(session, ())
+        return {root: CodeFiles(paths) for root, paths in edited.items()}
 
     def corrections(self) -> tuple[CorrectionsSeen, list[Sighting]]:
         """Return the corrections, and the sightings that show them: the user's first.

@@ -23,7 +23,7 @@ from .sighting import Sighting
 
 
 class Undoing(NamedTuple):
-    """Edits of one session that were undone.
+    """Edits of one session, or of its sub-agents, that were undone.
 
     Attributes:
         edits: the edits; where edits undid them, these too. There is at least one.
@@ -55,11 +55,11 @@ class SpoiledRuns:
         of_failed = defaultdict[SessionKey, list[Undoing]](list)
         of_others = defaultdict[SessionKey, list[Undoing]](list)
         for undoing in undone:
-            session = undoing.edits[0].session
+            root = undoing.edits[0].file.root
             if undoing.by_git:
-                of_others[session].append(undoing)
+                of_others[root].append(undoing)
             if not undoing.by_git or last_switch <= undoing.time:
-                of_failed[session].append(undoing)
+                of_failed[root].append(undoing)
         self._of_failed = {key: _Spans(some) for key, some in of_failed.items()}
         self._of_others = {key: _Spans(some) for key, some in of_others.items()}
 
@@ -67,7 +67,7 @@ class SpoiledRuns:
         spans_of = self._of_others
         if run.event.passed is False:
             spans_of = self._of_failed
-        spans = spans_of.get(run.session)
+        spans = spans_of.get(run.file.root)
         return spans is not None and spans.have(run.began)
 
 
@@ -133,10 +133,10 @@ def undone_edits(seen: Iterable[Sighting]) -> list[Undoing]:
         seen: what was seen, by time.
     """
     undone = []
-    by_session = defaultdict[SessionKey, dict[str, _FileEdits]](dict)
+    by_root = defaultdict[SessionKey, dict[str, _FileEdits]](dict)
     for sighting in seen:
         taken: list[Sighting] = []
-        files = by_session[sighting.session]
+        files = by_root[sighting.file.root]
         if isinstance(sighting.event, Edit | UnseenEdit):
             files.setdefault(sighting.text, _FileEdits()).add(sighting)
         elif isinstance(sighting.event, LinesWritten):

@@ -3,7 +3,7 @@
 import posixpath
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-from .file_writes import removed_paths, rewritten_path
+from .file_writes import possible_targets, removed_paths, rewritten_path
 from .git_commands import resets
 from .shell_command import Commands
 from .tested_code import PLAIN_FILE, are_no_code
@@ -20,7 +20,7 @@ def undone_spans(commands: Commands) -> list[tuple[int, int]]:
     changed: dict[str, int] = {}  # the first command that changed each path
     emptied: dict[str, int] = {}  # or took code out of a folder
     code: dict[str, int] = {}
-    placed: set[str] = set()  # what it copied or moved somewhere
+    placed: set[str] = set()  # the names of what it wrote, copied or moved somewhere
     spans = []
     for index, command in enumerate(commands):
         removed = removed_paths(command.words) if command.words else []
@@ -28,11 +28,11 @@ def undone_spans(commands: Commands) -> list[tuple[int, int]]:
         if "mv" in command.words[:2]:
             targets = removed if "-t" in command.words else removed[-1:]
             sources = removed[:-1]
-            if are_no_code(sources) and placed.isdisjoint(sources):  # as a report
+            if are_no_code(sources) and placed.isdisjoint(map(_name, sources)):
+                # as a report, which may take the place of a folder
                 targets = [target for target in targets if PLAIN_FILE.fullmatch(target)]
             for target in map(posixpath.normpath, targets):
                 begun += _known(target, changed, emptied)
-            placed.update(removed[-1:])
         for reset in resets([command]):
             for path in reset.paths:
                 begun += _known(path, changed)
@@ -41,9 +41,11 @@ def undone_spans(commands: Commands) -> list[tuple[int, int]]:
         if begun:
             spans.append((min(begun), index))
 
-        placed.update(command.writes)
+        placed.update(map(_name, command.writes))
         paths = [*command.writes, *removed]
         if command.words:
+            written = possible_targets(command.words, "", takes_words=False)
+            placed.update(map(_name, written))
             paths.append(rewritten_path(command.words))
         for path in filter(None, paths):
             changed.setdefault(path, index)
@@ -53,6 +55,11 @@ def undone_spans(commands: Commands) -> list[tuple[int, int]]:
             if not are_no_code([path]):
                 emptied.setdefault(posixpath.dirname(path) or ".", index)
     return spans
+
+
+def _name(path: str) -> str:
+    """Return the last part of a path, however the folder is spelled."""
+    return posixpath.basename(posixpath.normpath(path))
 
 
 def _known(path: str, *indexes: Mapping[str, int]) -> list[int]:

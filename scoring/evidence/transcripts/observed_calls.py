@@ -116,10 +116,11 @@ class ObservedRuns:
         if opened.leaves_stash is not None:
             changes = _STASH_CHANGED.findall(text)
             is_kept = failed or _STASH_KEPT.search(text)
-            if changes or not is_kept:
+            if not is_kept:
                 self._is_stashed = opened.leaves_stash
-            if failed and changes[-1:] == [_STASHED]:
-                self._is_stashed = True  # what takes it out did not run
+            elif changes:  # what takes the work out again may not have run
+                is_last_saved = changes[-1] == _STASHED
+                self._is_stashed = opened.leaves_stash or is_last_saved
 
     def note_shown(
         self, opened: OpenCall, shown_at: EventPlace, text: str, failed: bool | None

@@ -28,6 +28,7 @@ from scoring.evidence.commands.tested_code import (
     checked_out_code,
     is_restored,
     may_restore,
+    stash_states,
 )
 from scoring.evidence.commands.testruns import TestCommand
 from scoring.evidence.commands.verifier_programs import program_names
@@ -313,7 +314,10 @@ class OpenCall:
             return False
         if any(command.defines_function for command in commands):
             return False
-        later_resets = git_commands.resets(commands[self.run.position + 1 :])
+        later_commands = commands[self.run.position + 1 :]
+        if stash_states(later_commands):
+            return False
+        later_resets = git_commands.resets(later_commands)
         return all(are_no_code(reset.paths) for reset in later_resets)
 
     def note_programs(self, commands: Iterable[ShellCommand]) -> None:
