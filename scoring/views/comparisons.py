@@ -203,8 +203,8 @@ class Comparison(NamedTuple):
         kind: what the groups are, such as ``Harness``.
         groups: at most 15 groups, the largest first and the group without a name last.
         more: how many further groups are not listed.
-        verdicts: what the intervals allow to say, a sentence for each share that a unit has. Empty
-            with fewer than two groups that have a name.
+        verdicts: what the intervals allow to say, a sentence for each share that units of two
+            groups with a name have.
     """
 
     kind: str
@@ -239,13 +239,12 @@ def comparisons(work: WorkRows, least: int = 2) -> list[Comparison]:
             continue
 
         verdicts = []
-        if len(named_groups) > 1:
-            for share in _SHARES:
-                samples = {
-                    group.name: sample_of(share, group.rows) for group in named_groups
-                }
-                if any(sample.units for sample in samples.values()):
-                    verdicts.append(f"{share.name.capitalize()}: {_verdict(samples)}")
+        for share in _SHARES:
+            samples = {
+                group.name: sample_of(share, group.rows) for group in named_groups
+            }
+            if sum(sample.units > 0 for sample in samples.values()) > 1:
+                verdicts.append(f"{share.name.capitalize()}: {_verdict(samples)}")
         more = len(groups[_MOST_GROUPS:])
         compared.append(Comparison(kind, groups[:_MOST_GROUPS], more, verdicts))
     return compared

@@ -4,11 +4,12 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from scoring.evidence.git.agents import NO_AGENTS, agents_of
 from scoring.evidence.git.checkpoints import checkpoint_ids
+from scoring.evidence.git.facts import Unknown
 from scoring.evidence.git.repository import GitRepository
 from scoring.evidence.git.walk import named_commits
 from scoring.evidence.openable import opened_here
 from scoring.evidence.transcripts.observed_facts import Observed
-from scoring.outcomes.unit import Kind
+from scoring.outcomes.unit import Kind, Unit
 from scoring.signals.signal import seen_texts
 from scoring.text import counted, iterations_named, short
 
@@ -77,12 +78,17 @@ def unit_page(
         score = (
             f"The log has it as {which}: da-score explain {min(numbers)} says its score"
         )
-    elif unit.commit:
+    elif unit.commit and not _is_gone(unit):
         score += f"; da-score log entry new --commit {short(unit.commit)} adds one"
     yield f"{score}."
     harnesses = (harness for harness, _ in unit.sessions)
     commits = later_commits(unit.outcome, unit.landing)
     yield from commands_to_read(opened, commits, harnesses)
+
+
+def _is_gone(unit: Unit) -> bool:
+    """Return whether the commit of a unit is not in this repository."""
+    return bool(unit.landing and unit.landing.unknown is Unknown.UNRESOLVED)
 
 
 def _session_lines(row: WorkRow, opened: Sequence[Observed]) -> Lines:

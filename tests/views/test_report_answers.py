@@ -203,6 +203,17 @@ class TestComparisons:
             "(too few: 1 and 1 units; each side needs 20).",
         ]
 
+    @pytest.mark.parametrize(
+        ("other", "verdicts"), [("talk", 0), ("open", 0), ("landed", 1)]
+    )
+    def test_compare_what_units_of_two_groups_have(
+        self, other: State, verdicts: int
+    ) -> None:
+        work = [piece("landed", 2.0, model="a"), piece(other, 1.0, model="b")]
+        (model,) = comparisons(work)
+        assert [group.name for group in model.groups] == ["a", "b"]
+        assert len(model.verdicts) == verdicts
+
     def test_say_which_is_better_where_the_intervals_do_not_touch(self) -> None:
         work = [piece("landed", model="a") for _ in range(30)]
         work += [piece("lost" if n % 2 else "landed", model="b") for n in range(40)]

@@ -113,6 +113,29 @@ def test_says_how_much_of_a_commit_of_a_person_the_session_wrote(
     assert f"no entry in the log names it; {new} adds one.\n" in page
 
 
+@pytest.mark.parametrize("is_here", [True, False])
+def test_offers_an_entry_for_a_commit_that_is_here(
+    tmp_path: Path, da_score: Any, is_here: bool
+) -> None:
+    history = History(tmp_path)
+    session = history.session("s1")
+    writes(session, 100, 1, "src/a.py")
+    mark = history.commit(200, "Add it", files={"src/a.py": TEXT})
+    history.commit(30 * DAY, "Later")
+    session.commits(200, 2, mark, "Add it")
+    history.write()
+    sha = history.shas[mark]
+    if not is_here:
+        (transcript,) = history.home.rglob("*.jsonl")
+        gone = transcript.read_text().replace(sha[:7], "5f0c2aa")
+        transcript.write_text(gone.replace("Add it", "Drop it"))
+
+    places = "--repo-dir", str(history.repo), "--transcript-dir", str(history.home)
+    page = da_score("explain", "last", *places, "--no-cache").out
+    assert page.startswith("A commit of an agent ")
+    assert ("da-score log entry new" in page) is is_here
+
+
 def test_says_which_iteration_has_the_score_of_a_unit(
     tmp_path: Path, da_score: Any
 ) -> None:
