@@ -1113,6 +1113,72 @@ def test_what_git_takes_back_and_brings_again_failed(
     assert check("--no-failing-tests").status == status
 
 
+FAULT = "def fault(x):\n    raise ValueError(x)\n"
+FAILED_WITH_A_FAULT = [
+    says(f"cat > src/b.py <<'EOF'\n{FAULT}EOF"),
+    FAILURE,
+    says("git checkout -- src/b.py"),
+]
+
+
+@pytest.mark.parametrize(
+    ("committed", "before", "status"),
+    [
+        pytest.param({}, FAILED_WITH_A_FAULT, 0, id="the fault was taken back"),
+        pytest.param(
+            {"src/b.py": FAULT}, FAILED_WITH_A_FAULT, 3, id="the commit has the fault"
+        ),
+        pytest.param(
+            {"src/c.py": OTHER["src/a.py"]},
+            [
+                says(f"cat > src/c.py <<'EOF'\n{OTHER['src/a.py']}EOF"),
+                *FAILED_WITH_A_FAULT,
+            ],
+            3,
+            id="no tests passed since an edit before the fault",
+        ),
+        pytest.param(
+            {"src/c.py": OTHER["src/a.py"]},
+            [
+                *FAILED_WITH_A_FAULT,
+                says(f"cat > src/c.py <<'EOF'\n{OTHER['src/a.py']}EOF"),
+            ],
+            0,
+            id="tests passed right before the fault",
+        ),
+    ],
+)
+def test_a_failed_run_counts_unless_its_code_went_and_tests_passed_before(
+    change: Repo,
+    check: Check,
+    committed: dict[str, str],
+    before: list[tuple[str, str]],
+    status: int,
+) -> None:
+    change.commit({**FILES, **committed}, SUBJECT)
+    keep_session(change, TESTS[1], before=before)
+    assert check("--no-failing-tests").status == status
+
+
+@pytest.mark.parametrize(
+    ("written", "status"),
+    [
+        pytest.param([FILES], 0, id="undone"),
+        pytest.param([FILES, OTHER], 3, id="undone and done again"),
+    ],
+)
+def test_a_failed_run_on_edits_that_edits_undo_counts_if_these_are_committed(
+    change: Repo, check: Check, written: list[dict[str, str]], status: int
+) -> None:
+    edits = [
+        says(f"cat > src/a.py <<'EOF'\n{files['src/a.py']}EOF") for files in written
+    ]
+    fault = says(f"cat > src/a.py <<'EOF'\n{OTHER['src/a.py']}EOF")
+    change.commit(written[-1], SUBJECT)
+    keep_session(change, TESTS[1], files=FILES, before=[fault, FAILURE, *edits])
+    assert check("--no-failing-tests").status == status
+
+
 @pytest.mark.parametrize(
     ("reverts", "status"),
     [

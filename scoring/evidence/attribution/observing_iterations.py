@@ -2,12 +2,14 @@
 
 from collections.abc import Iterable, Sequence
 from functools import partial
+from itertools import chain
 from pathlib import Path
 from typing import NamedTuple
 
 from msgspec.structs import replace
 
 from scoring.evidence.git.checkpoints import TokenTotals
+from scoring.evidence.git.patches import FileLine
 from scoring.evidence.transcripts.counting import count_lines
 from scoring.evidence.transcripts.facts import TranscriptFacts
 from scoring.evidence.transcripts.observed_facts import Observed
@@ -41,6 +43,19 @@ class AttributedFacts(NamedTuple):
 
     observed: Observed
     transcripts: TranscriptFacts = TranscriptFacts()
+
+
+class _WrittenByAgents(NamedTuple):
+    """What the sessions of an iteration wrote of its commit.
+
+    Attributes:
+        share: which share of the lines that the commit adds; None where no line is known.
+        lines: which of these lines they have, by the path and the line's hash, also where they
+            wrote them in other files.
+    """
+
+    share: float | None
+    lines: frozenset[FileLine]
 
 
 class IterationsSeen:
@@ -99,7 +114,7 @@ class IterationsSeen:
             files, {key for share in wanted for key in share.sessions}
         )
         self._commits = lines_that_made(files, wanted)
-        self._by_agents = _shares_by_agents(shares, work)
+        self._by_agents = _written_by_agents(shares, work)
         self._writes = Writes(root, work, artifacts)
         self._missing = missing_sub_agents(files, (share.voting for share in shares))
 
@@ -122,8 +137,10 @@ class IterationsSeen:
         if share.method is None or not question.is_wanted:
             return AttributedFacts(observed)
 
-        by_agents = self._by_agents.get(share.index)
-        share_written = by_agents or 0
+        by_agents = self._by_agents.get(
+            share.index, _WrittenByAgents(None, frozenset())
+        )
+        share_written = by_agents.share or 0
         if question.is_strict and share_written < SAME_PATCH:
             problem = (
                 f"its session wrote {share_written * 100:.0f} % of the commit"
@@ -134,15 +151,24 @@ class IterationsSeen:
 
         if share.checkpoints_with_totals:
             return self._facts_of_totals(observed, share)
-        return self._facts_of_lines(replace(observed, by_agents=by_agents), share)
+        observed = replace(observed, by_agents=by_agents.share)
+        committed = by_agents.lines if question.is_strict else None
+        return self._facts_of_lines(observed, share, committed)
 
-    def _facts_of_lines(self, observed: Observed, share: Share) -> AttributedFacts:
-        """Return what the lines of an iteration show, with ``observed`` filled in from them."""
+    def _facts_of_lines(
+        self, observed: Observed, share: Share, committed: frozenset[FileLine] | None
+    ) -> AttributedFacts:
+        """Return what the lines of an iteration show, with ``observed`` filled in from them.
+
+        Args:
+            observed: what is known so far.
+            share: the lines of the iteration.
+            committed: which of the lines that its commit adds they wrote; None: not known.
+        """
         verifiers = share.question.verifiers
         sightings = together([self._sightings[part] for part in share.voting])
-        tests, last_run = sightings.tests(
-            share.end, share.made.folder if share.made else ""
-        )
+        folder = share.made.folder if share.made else ""
+        tests, last_run = sightings.tests(share.end, folder, committed)
         corrections, corrected_at = sightings.corrections()
         voting = [self._counts_of_parts[part] for part in share.voting]
         lines = [lines for part in share.voting for lines in self._lines[part]]
@@ -206,13 +232,12 @@ class IterationsSeen:
         return AttributedFacts(observed, facts)
 
 
-def _shares_by_agents(
+def _written_by_agents(
     shares: Iterable[Share], work: AllWork
-) -> dict[int, float | None]:
-    """Return which share of its commit an iteration's sessions wrote, by the iteration's index.
+) -> dict[int, _WrittenByAgents]:
+    """Return what an iteration's sessions wrote of its commit, by the iteration's index.
 
-    The share is None where no line is known to be written by them. An iteration of which the share
-    is not asked, or on which no part votes, is left out.
+    An iteration of which that is not asked, or on which no part votes, is left out.
     """
     asked = [share for share in shares if share.question.written and share.voting]
     parts = {part for share in asked for part in share.voting}
@@ -229,8 +254,13 @@ def _shares_by_agents(
             if share.question.is_strict:
                 tops = work.work_trees.all_tops
                 folder = share.made.folder if share.made else ""
-            by_agents[share.index] = least_share(
-                added.get(share.question.written, {}), lines, tops, folder
+            commit_lines = added.get(share.question.written, {})
+            hashes = set(
+                chain.from_iterable(chain.from_iterable(map(dict.values, lines)))
+            )
+            by_agents[share.index] = _WrittenByAgents(
+                least_share(commit_lines, lines, tops, folder),
+                frozenset(line for line in commit_lines if line[1] in hashes),
             )
     return by_agents
 

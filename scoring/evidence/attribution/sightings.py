@@ -12,6 +12,7 @@ from msgspec.structs import replace
 
 from scoring.evidence.commands.undone_code import taken_back
 from scoring.evidence.commands.verifier_programs import TOOLS_BY_VERIFIER_TYPE
+from scoring.evidence.git.patches import FileLine
 from scoring.evidence.scopes import CodeFiles, is_code
 from scoring.evidence.transcripts.events import (
     AgentStarted,
@@ -39,7 +40,7 @@ from scoring.evidence.transcripts.streams import File, SessionKey
 from .code_changes import CodeChanges, changes_code
 from .correction_counter import CorrectionCounter
 from .sighting import Sighting
-from .undone_edits import SpoiledRuns, undone_edits
+from .undone_edits import SpoiledRuns, certainly_undone, undone_edits
 
 _TEST_VERIFIERS = frozenset(
     ("unit", "test", "tests", "integration", "e2e", "regression", "acceptance")
@@ -66,7 +67,10 @@ class Sightings:
         return [sighting for sighting in self.seen if isinstance(sighting.event, kinds)]
 
     def tests(
-        self, end: int | None, folder: str = ""
+        self,
+        end: int | None,
+        folder: str = "",
+        committed: Iterable[FileLine] | None = None,
     ) -> tuple[TestsSeen, Sighting | None]:
         """Return what was seen of test runs, and the last run up to the end if it has a verdict.
 
@@ -78,16 +82,35 @@ class Sightings:
         Args:
             end: when the iteration ended, in ns since 1970; None: no time is too late.
             folder: the folder in which the commit was made; "": not known.
+            committed: lines that the commit adds and that were written here, by the path and the
+                line's hash. A run that failed counts then unless its edits were certainly undone
+                (:func:`certainly_undone`). None: not known.
         """
         until = NS_MAX if end is None else end
         all_runs = self.of(TestRun)
         edits = [edit for edit in self.of(Edit) if is_code(edit.text)]
-        undone = undone_edits(self.seen)
-        edits_undone = {edit for undoing in undone for edit in undoing.edits}
-        editors = {edit.by for edit in edits if edit not in edits_undone}
-        spoiled = SpoiledRuns(
-            undone, [switched.time for switched in self.of(CodeSwitched)]
-        )
+        undone = undone_edits(self.seen, committed or ())
+        edits_undone = {
+            edit
+            for undoing in undone
+            if not undoing.is_committed
+            for edit in undoing.edits
+        }
+        standing_edits = [edit for edit in edits if edit not in edits_undone]
+        editors = {edit.by for edit in standing_edits}
+        switched_at = max((each.time for each in self.of(CodeSwitched)), default=0)
+        certain = [
+            undoing
+            for undoing in undone
+            if not undoing.by_git or switched_at <= undoing.time
+        ]
+        if committed is not None:
+            of_undone = SpoiledRuns(undone, ())
+            passes = [
+                run for run in all_runs if run.event.passed and run not in of_undone
+            ]
+            certain = certainly_undone(certain, passes, standing_edits)
+        spoiled = SpoiledRuns(undone, certain)
 
         runs = []
         passed_reviews = []

@@ -3,14 +3,16 @@
 docs/EVIDENCE.md, "Observations", has the rules.
 """
 
-from bisect import bisect_right
+import posixpath
+from bisect import bisect_left, bisect_right
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Container, Iterable
 from itertools import accumulate
 from operator import attrgetter
 from typing import NamedTuple
 
 from scoring.evidence.commands.undone_code import taken_back
+from scoring.evidence.git.patches import FileLine
 from scoring.evidence.transcripts.events import (
     Edit,
     LinesWritten,
@@ -30,36 +32,36 @@ class Undoing(NamedTuple):
         began: when the first of the edits was made, in ns since 1970.
         time: when the edits were undone, in ns since 1970.
         by_git: whether git took them back.
+        is_committed: whether the commit of the work has lines that the edits wrote, so that these
+            were not undone, or were written again.
     """
 
     edits: list[Sighting]
     began: int
     time: int
     by_git: bool
+    is_committed: bool = False
 
 
 class SpoiledRuns:
     """The test runs that say nothing: they began between edits and the undoing of these.
 
     Two such runs count all the same: a run that did not fail, where edits undid these edits; and a
-    run that failed, where git took them back and may have brought them back later, because other
-    code was checked out after that.
+    run that failed, unless the edits were certainly undone.
 
     Args:
         undone: the edits that were undone.
-        switched_at: when other code was checked out, in ns since 1970.
+        certain: those of them that certainly were.
     """
 
-    def __init__(self, undone: Iterable[Undoing], switched_at: Iterable[int]) -> None:
-        last_switch = max(switched_at, default=0)
+    def __init__(self, undone: Iterable[Undoing], certain: Iterable[Undoing]) -> None:
         of_failed = defaultdict[SessionKey, list[Undoing]](list)
         of_others = defaultdict[SessionKey, list[Undoing]](list)
         for undoing in undone:
-            root = undoing.edits[0].file.root
             if undoing.by_git:
-                of_others[root].append(undoing)
-            if not undoing.by_git or last_switch <= undoing.time:
-                of_failed[root].append(undoing)
+                of_others[undoing.edits[0].file.root].append(undoing)
+        for undoing in certain:
+            of_failed[undoing.edits[0].file.root].append(undoing)
         self._of_failed = {key: _Spans(some) for key, some in of_failed.items()}
         self._of_others = {key: _Spans(some) for key, some in of_others.items()}
 
@@ -90,12 +92,17 @@ class _FileEdits:
     """The edits of a file that stand.
 
     The text that a file has is known by the sum of the hashes of all lines that edits changed.
+
+    Args:
+        committed: the hashes of lines that the commit of the work adds to a file of this name.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, committed: Container[int]) -> None:
         self.edits: list[Sighting] = []
         self._text = 0
         self._counts = {0: 0}  # by text, after how many edits the file had it
+        self._committed = committed
+        self._last_committed = 0  # the number of edits when one last wrote such a line
 
     def add(self, edit: Sighting) -> None:
         """Add an edit. Where it does not show what it changes, no earlier text is known."""
@@ -105,25 +112,39 @@ class _FileEdits:
             self._counts[self._text] = len(self.edits)
         self.edits.append(edit)
 
-    def undone_by(self, written: Sighting) -> list[Sighting]:
-        """Return the edits that are undone where written lines give the file an earlier text again.
+    def undone_by(self, written: Sighting) -> Undoing | None:
+        """Return what is undone where written lines give the file an earlier text again.
 
-        The edit that wrote the lines is the last of them. Empty where the text is new.
+        The edit that wrote the lines is the last of its edits. None where the text is new.
         """
         self._text += sum(written.event.hashes)
         count = self._counts.setdefault(self._text, len(self.edits))
         undone = self.edits[count:]
-        if undone:
-            del self.edits[count:]
-            self._counts = {
-                text: earlier
-                for text, earlier in self._counts.items()
-                if earlier <= count
-            }
-        return undone
+        if not undone:
+            if any(line in self._committed for line in written.event.hashes):
+                self._last_committed = len(self.edits)
+            return None
+
+        is_committed = self._last_committed > count
+        del self.edits[count:]
+        self._last_committed = min(self._last_committed, count)
+        self._counts = {
+            text: earlier for text, earlier in self._counts.items() if earlier <= count
+        }
+        return Undoing(undone, undone[0].time, written.time, False, is_committed)
+
+    def taken_back(self, reset: Sighting) -> Undoing | None:
+        """Return what is undone where git takes all edits back; None without an edit."""
+        if not self.edits:
+            return None
+        is_committed = self._last_committed > 0
+        began = self.edits[0].time
+        return Undoing(self.edits, began, reset.time, True, is_committed)
 
 
-def undone_edits(seen: Iterable[Sighting]) -> list[Undoing]:
+def undone_edits(
+    seen: Iterable[Sighting], committed: Iterable[FileLine] = ()
+) -> list[Undoing]:
     """Return the edits that git took back, and those that other edits undid.
 
     Where an edit gives a file a text again that it had before, all edits since then are undone, and
@@ -131,23 +152,53 @@ def undone_edits(seen: Iterable[Sighting]) -> list[Undoing]:
 
     Args:
         seen: what was seen, by time.
+        committed: lines that the commit of the work adds, by the path and the line's hash.
     """
-    undone = []
+    committed_in = defaultdict[str, set[int]](set)
+    for name, line in committed:
+        committed_in[posixpath.basename(name)].add(line)
+
+    undone: list[Undoing | None] = []
     by_root = defaultdict[SessionKey, dict[str, _FileEdits]](dict)
     for sighting in seen:
-        taken: list[Sighting] = []
         files = by_root[sighting.file.root]
-        if isinstance(sighting.event, Edit | UnseenEdit):
-            files.setdefault(sighting.text, _FileEdits()).add(sighting)
-        elif isinstance(sighting.event, LinesWritten):
-            taken = files.setdefault(sighting.text, _FileEdits()).undone_by(sighting)
-        elif isinstance(sighting.event, WorkReset):
-            if sighting.event.kind in ("revert", "amend"):
-                continue
+        event = sighting.event
+        if isinstance(event, Edit | UnseenEdit | LinesWritten):
+            path = sighting.text
+            if path not in files:
+                name = posixpath.basename(path)
+                files[path] = _FileEdits(committed_in.get(name, ()))
+            if isinstance(event, LinesWritten):
+                undone.append(files[path].undone_by(sighting))
+            else:
+                files[path].add(sighting)
+        elif isinstance(event, WorkReset) and event.kind not in ("revert", "amend"):
             for path in list(taken_back(sighting.text, files)):
-                taken += files.pop(path).edits
-        if taken:
-            by_git = isinstance(sighting.event, WorkReset)
-            began = min(edit.time for edit in taken)
-            undone.append(Undoing(taken, began, sighting.time, by_git))
-    return undone
+                undone.append(files.pop(path).taken_back(sighting))
+    return [undoing for undoing in undone if undoing]
+
+
+def certainly_undone(
+    undone: Iterable[Undoing], passes: Iterable[Sighting], edits: Iterable[Sighting]
+) -> list[Undoing]:
+    """Return which undoings leave code as it was when tests passed on it.
+
+    The commit has no line that their edits wrote, and a run passed before them, after which no
+    code was edited but what was undone.
+
+    Args:
+        undone: the undoings.
+        passes: the runs of tests that passed on code that was not undone.
+        edits: the edits of code that stand.
+    """
+    passed_at = sorted((run.time, run.began) for run in passes)
+    edited_at = sorted(edit.time for edit in edits)
+    certain = []
+    for undoing in undone:
+        count = bisect_left(passed_at, (undoing.began, 0))
+        if undoing.is_committed or not count:
+            continue
+        first_edit = bisect_left(edited_at, passed_at[count - 1][1])
+        if first_edit == bisect_left(edited_at, undoing.began):
+            certain.append(undoing)
+    return certain
