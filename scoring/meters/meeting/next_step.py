@@ -127,7 +127,7 @@ def judge_question(state: MeetingState, faults: Texts = ()) -> PlainData:
 
 
 def _brief(record: PlainData) -> PlainData:
-    """Return the summary of a round, or what its experts prefer where the judge gave none."""
+    """Return a round's number and its summary, or without one what its experts prefer."""
     summary = record.get("summary")
     if not summary:
         positions = check_records([record])[0].convergence.expert_positions

@@ -92,7 +92,7 @@ class ExpertPosition(Block):
 
     @property
     def option_name(self) -> str:
-        """What spellings of the option have in common."""
+        """The option in the form in which its spellings are the same."""
         return name_of_option(self.preferred_option)
 
     @property
@@ -115,8 +115,8 @@ def in_words(positions: Iterable[ExpertPosition]) -> str:
 class Convergence(Block):
     """What the experts prefer, each of them once.
 
-    Where experts state what they prefer, ``expert_positions`` holds that, and ``judge_positions``
-    what the judge wrote.
+    Where experts state what they prefer, or the record says who was asked, ``expert_positions``
+    holds that, and ``judge_positions`` what the judge wrote.
     """
 
     options_considered: list[Text] | None = None
@@ -219,7 +219,7 @@ class Novelty(Block):
 
 
 class CostTime(Block):
-    """What the meeting has used: money in any unit, time in minutes."""
+    """What the meeting has used and may use: money in any unit, time in minutes."""
 
     round_index: int
     max_rounds: int
@@ -289,8 +289,8 @@ def with_own_votes(record: JudgeRecord) -> JudgeRecord:
     """Return a record with the positions that the experts of its messages state themselves.
 
     Of several that an expert states, the last counts. An expert that was asked, or that the judge
-    names, and states none is undecided. A record is as it was where no message states a position
-    and it does not say who was asked.
+    names, and states none is undecided. A record is returned as it is where that was done before,
+    or where no message states a position and the record does not say who was asked.
     """
     convergence = record.convergence
     judged = convergence.expert_positions

@@ -43,13 +43,13 @@ class Scores(Frozen):
 
     Attributes:
         exploration: the mean level of all aspects.
-        convergence: the support of the leading option times the confidence of its supporters; 0
-            without one.
+        convergence: the support of the leading option times the mean confidence of its supporters;
+            0 where no expert prefers an option.
         focus: the share of messages about the decision.
         novelty: the share of the points of the round that are new.
         novelty_recent: the share of the points of the round and the round before that are new.
         completeness: the weighted sum of the scores.
-        disagreement: how evenly experts are spread over options.
+        disagreement: how evenly experts are spread over the options that they prefer; 0 for one.
     """
 
     exploration: float
@@ -125,7 +125,7 @@ def leading(positions: list[ExpertPosition]) -> Lead | None:
 
 
 def supporters_by_option(positions: list[ExpertPosition]) -> Counter[str]:
-    """Return how many experts prefer each option."""
+    """Return how many experts prefer each option, without the undecided ones."""
     return Counter(
         position.preferred_option for position in positions if not position.is_undecided
     )
@@ -134,7 +134,8 @@ def supporters_by_option(positions: list[ExpertPosition]) -> Counter[str]:
 def disagreement(positions: list[ExpertPosition]) -> float:
     """Return the entropy of the experts' choices as a share of that of an even spread.
 
-    It is 0 where they name at most one option, and 1 where each option has as many experts.
+    It is 0 where they prefer at most one option, and 1 where each option has as many experts.
+    Undecided experts are left out.
     """
     counts = supporters_by_option(positions)
     if len(counts) < 2:

@@ -50,7 +50,7 @@ def _script_of(number: int) -> _ScriptedRound:
 
 
 def scripted_experts() -> dict[str, Ask]:
-    """Return how each scripted expert is asked, by name."""
+    """Return the function that answers the prompts of each scripted expert, by its name."""
     return {
         name: partial(_scripted_expert, index) for index, name in enumerate(EXPERTS)
     }

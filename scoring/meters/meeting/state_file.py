@@ -31,7 +31,7 @@ class MeetingState(BaseModel):
         decision: the option that was decided on; None before, and without a decision.
         topic: what is to be decided; None where that was not said.
         experts: the names of the experts that are commands.
-        messages: what experts said in the round that goes on.
+        messages: what experts said in the round that goes on; since doubts were asked for, if so.
         doubts: whether the end was refused, and the question for doubts has no answer yet.
         wished: whether the question is open because people wished to end.
         parked: whether people parked the meeting.

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from scoring.frozen import Frozen
-from scoring.meters import TOLERANCE, above
+from scoring.meters import TOLERANCE, above, at_most
 
 from .message_novelty import MessageNovelty
 from .obstacles import Situation
@@ -93,7 +93,8 @@ def _different_scores(situation: Situation) -> Iterator[Difference]:
 def unstated_positions(record: JudgeRecord) -> list[ExpertPosition]:
     """Return the positions that the judge names for an expert that did not state that position.
 
-    A stated confidence may differ by :data:`MARGIN`. Empty where no expert states a position.
+    A stated confidence may differ by :data:`MARGIN`. Empty where the judge's positions are those
+    that count, because no expert states one and the record does not say who was asked.
     """
     own = {
         position.expert_id: position for position in record.convergence.expert_positions
@@ -104,7 +105,7 @@ def unstated_positions(record: JudgeRecord) -> list[ExpertPosition]:
         is_stated = False
         if stated is not None and stated.option_name == position.option_name:
             distance = abs(position.confidence - stated.confidence)
-            is_stated = stated.is_undecided or distance <= MARGIN
+            is_stated = stated.is_undecided or at_most(distance, MARGIN)
         if not is_stated:
             unstated.append(position)
     return unstated

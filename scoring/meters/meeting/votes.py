@@ -75,5 +75,8 @@ def _share_in(text: str) -> float | None:
 
 
 def name_of_option(option: str) -> str:
-    """Return what two spellings of an option have in common."""
+    """Return an option without marks around it, in lower case, with single spaces.
+
+    Spellings of one option are the same in this form.
+    """
     return " ".join(option.strip(_MARKS).casefold().split())

@@ -293,6 +293,9 @@ class TestOwnVotes:
         [
             (("ann", "a", 0.8), False),
             (("ann", "A", 0.79), False),
+            (("ann", "A", 0.78), False),
+            (("ann", "A", 0.82), False),
+            (("ann", "A", 0.77), True),
             (("ann", "A", 0.7), True),
             (("ann", "B", 0.8), True),
             (("Ann", "A", 0.8), True),
