@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from scoring.evidence.git.facts import Landing, TakenBack
+from scoring.evidence.git.inversion import WHOLE
 from scoring.signals.landed import landed_value
 from scoring.text import as_utf8, counted, cut, printable, short
 
@@ -98,7 +99,10 @@ def undone_text(taken: TakenBack, state: "State") -> str:
         taken: the commit.
         state: what the commit made of the work, ``reverted`` or ``taken_back``.
     """
+    lines = f"{taken.lines} of its {taken.of} lines"
     if taken.said:
+        if taken.lines < WHOLE * taken.of:
+            return f"reverted in {lines} by {short(taken.by)}"
         return f"reverted by {short(taken.by)}"
 
     subject = f' "{printable(taken.subject)}"' if taken.subject else ""
@@ -106,7 +110,6 @@ def undone_text(taken: TakenBack, state: "State") -> str:
     if state == "reverted":
         return f"reverted by {commit}, which does next to nothing else"
 
-    lines = f"{taken.lines} of its {taken.of} lines"
     if taken.lines == taken.of:
         lines = f"all {taken.of} of its lines"
     return f"{lines} were taken back by {commit}; its message does not mention a revert"

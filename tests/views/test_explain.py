@@ -67,6 +67,17 @@ class TestOutcomeInWords:
         )
         assert text.startswith(undone_text(taken, "taken_back"))
 
+    @pytest.mark.parametrize(
+        ("lines", "text"),
+        [(67, "reverted by "), (66, "reverted in 66 of its 74 lines by ")],
+        ids=["nearly all", "less"],
+    )
+    def test_counts_lines_where_a_revert_took_only_some(
+        self, lines: int, text: str
+    ) -> None:
+        taken = TakenBack("b" * 40, lines, 74, 86_400, said=True)
+        assert undone_text(taken, "reverted") == text + "b" * 12
+
     @pytest.mark.parametrize("said", [True, False])
     def test_follows_the_state_of_the_work(self, said: bool) -> None:
         taken = TakenBack("b" * 40, 74, 74, 86_400, said=said, subject="Tidy up")

@@ -68,6 +68,9 @@ _IN_PART = re.compile(
     re.IGNORECASE,
 )
 _REAPPLY = re.compile(r"\A\s*re-?(?:apply|land|introduce)\b", re.IGNORECASE)
+_REVERT = re.compile(
+    r"\A(?!feat)(?:[^:\]\"]{0,40}[:\]]\s*)*revert(?:s|ed|ing)?\b", re.IGNORECASE
+)
 _NEGATED = re.compile(
     r"(?:\b(?:not|cannot|never|without)\b|n['\u2019]t\b)[^.;:!?,]{0,60}$", re.IGNORECASE
 )
@@ -177,6 +180,14 @@ def says_so(message: str) -> bool:
 def only_tidies(subject: str) -> bool:
     """Return whether a subject calls its commit one that only tidies, as a formatter does."""
     return _TIDIES.match(subject) is not None
+
+
+def is_revert(subject: str) -> bool:
+    """Return whether a subject calls its commit a revert, after a prefix such as ``fix(api):``.
+
+    That of a feature does not count, as in ``feat: revert to a checkpoint``.
+    """
+    return _REVERT.match(subject) is not None
 
 
 def names_taken_back(message: str) -> TakenBackNames:

@@ -135,7 +135,9 @@ class TakenBack(Frozen):
         said: whether its message says that it undoes something.
         subject: its subject.
         size: how many lines the work changed outside of tests, documents and the configuration of
-            CI.
+            CI. A line that it replaced counts twice.
+        added: how many such lines the work added.
+        by_author: whether the author of the work made the commit too.
         back_in: a commit from after the horizon that says what it does again, and does nearly all
             of the work again; "" without one. The work counts as undone all the same.
     """
@@ -147,6 +149,8 @@ class TakenBack(Frozen):
     said: bool
     subject: str = ""
     size: int = 0
+    added: int = 0
+    by_author: bool = False
     back_in: str = ""
 
     def as_dict(self) -> PlainData:

@@ -325,6 +325,8 @@ class WorkOnTrunk:
             lines = undone.back
             whole = undone.removed
 
+        product = work.product
+        commit = self.trunk.commits[candidate.commit]
         seconds = self.trunk.time(candidate.commit) - self.trunk.time(work.commit)
         return TakenBack(
             by=candidate.commit,
@@ -332,8 +334,10 @@ class WorkOnTrunk:
             of=whole,
             seconds=max(seconds, 0),
             said=candidate.says_so,
-            subject=self.trunk.commits[candidate.commit].subject,
-            size=work.size,
+            subject=commit.subject,
+            size=product.lines,
+            added=product.added,
+            by_author=commit.author == self.trunk.commits[work.commit].author,
             back_in=self._named_back_in(candidate),
         )
 

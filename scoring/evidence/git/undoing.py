@@ -41,6 +41,10 @@ _DOCUMENTS = re.compile(r"^docs?/")
 _CI = re.compile(
     r"^(?:\.github|\.circleci|\.buildkite)/|(?:^|/)(?:\.gitlab-ci|azure-pipelines)[^/]*\.ya?ml$"
 )
+_AGENTS = re.compile(
+    r"(?:^|/)\.(?:agents?|claude|codex|continue|cursor|factory|gemini|kiro|opencode|roo|windsurf)/"
+)
+"""Folders with the skills, rules and settings of agents."""
 
 _IDENTIFIER = re.compile(r"[A-Za-z_][A-Za-z_0-9]{3,}")
 _DEFINITION = re.compile(
@@ -65,17 +69,18 @@ class Work(NamedTuple):
     fate: Fate | None
 
     @property
-    def size(self) -> int:
-        """How many lines it changed outside of tests, documents and CI."""
-        return inversion(self.patch, [], is_product).lines
+    def product(self) -> Inversion:
+        """How many lines it added and removed in files that are :func:`is_product`."""
+        return inversion(self.patch, [], is_product)
 
 
 def is_product(path: str) -> bool:
     """Return whether a file is part of the product: not a test, a document, or part of CI.
 
-    Nor is it a lock file, a changelog or a snapshot, which change with any commit.
+    Nor is it a skill or a setting of agents, or a lock file, a changelog or a snapshot, which
+    change with any commit.
     """
-    is_aside = _DOCUMENTS.search(path) or _CI.search(path)
+    is_aside = _DOCUMENTS.search(path) or _CI.search(path) or _AGENTS.search(path)
     if is_aside or is_test(path) or is_document(path):
         return False
     # code may be called history or changes
@@ -147,8 +152,12 @@ class Candidate:
     def _inverts(self, least: float) -> bool:
         """Return whether the commit inverts at least a fraction of the lines of the work.
 
-        Of work without lines, as of pictures, it has to restore that fraction of the files.
+        Where the work has lines that are :func:`is_product`, only these count. Of work without
+        lines, as of pictures, it has to restore that fraction of the files.
         """
+        product = inversion(self.work.patch, self.patch, is_product)
+        if product.lines:
+            return product.share >= least
         if self.all_text.lines:
             return self.all_text.share >= least
         files = self.work.patch

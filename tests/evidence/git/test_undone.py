@@ -456,6 +456,23 @@ def partly(lines: int, message: str = GITS_WORDS) -> Callable[[Path], Scene]:
     return build
 
 
+def partly_with_tests(lines: int) -> Callable[[Path], Scene]:
+    """Return a history in which a revert takes some of 20 lines, and all of as many tests."""
+
+    def build(folder: Path) -> Scene:
+        repo = start(folder)
+        files: Files = {
+            "alpha.py": part("alpha", 0, 20),
+            "test_alpha.py": part("test_alpha", 0, 20),
+        }
+        work = repo.commit(files, "feat: alpha (#71)")
+        left: Files = {"alpha.py": part("alpha", lines, 20), "test_alpha.py": None}
+        message = GITS_WORDS.replace("SHA", work)
+        return Scene(repo, work, repo.commit(left, message))
+
+    return build
+
+
 def title_of_an_agents_commit(folder: Path) -> Scene:
     """The message of the work goes on after its title, which alone the revert names."""
     repo = start(folder)
@@ -611,6 +628,7 @@ REVERTED = {
     "undone-a-third-time-without-words": undone_and_done_again(5),
     "there-again-a-month-later": there_again_a_month_later,
     "sixty-percent": partly(12),
+    "sixty-percent-with-tests": partly_with_tests(12),
     "title-of-an-agents-commit": title_of_an_agents_commit,
     "ninety-five-percent": partly(19),
     "nine-tenths-dropped": partly(18, "Drops #71."),
@@ -765,6 +783,13 @@ def test_is_partly_reverted(lines: int, message: str, tmp_path: Path) -> None:
     assert found.state == "landed"
     undone_in_part = PartlyReverted(by=scene.by or "", lines=lines, of=20)
     assert found.partly_reverted == undone_in_part
+
+
+def test_tests_do_not_make_a_whole_revert(tmp_path: Path) -> None:
+    scene = partly_with_tests(8)(tmp_path)
+    found = undone(scene.repo, scene.work)
+    assert found.state == "landed"
+    assert found.partly_reverted == PartlyReverted(scene.by or "", lines=28, of=40)
 
 
 def test_counts_lines_of_text_where_the_work_has_no_code(tmp_path: Path) -> None:
