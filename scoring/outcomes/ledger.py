@@ -23,7 +23,7 @@ from scoring.store import digest_of_all
 
 from .everything import UsedBySession, used_in_gone_folders
 from .log_units import units_of_log
-from .measuring import first_lines
+from .measuring import find_lost
 from .outcome import DAY, Outcome, Outcomes, outcomes_in
 from .outcome_rules import OutcomeRules
 from .unit import OpenUnit, Unit
@@ -35,10 +35,7 @@ from .unit_states import (
 )
 
 _MOST_OF_A_BRANCH = 20
-"""A merge that brought more commits may be of a branch on which work had landed before.
-
-One that brought the work in less than a day is not, if one author wrote all that it brought.
-"""
+"""A merge that brought more commits may be of a branch on which work had landed before."""
 
 _A_REBASE = 60
 """Seconds in which a rebase commits two commits again."""
@@ -195,7 +192,7 @@ def ledger_of(
     name_commits_of_rests(units, git, horizon)
     decide_states(units, git, horizon)
     _note_sessions_of_landed(units, read.checkpoints)
-    first_lines(units, read.files)
+    find_lost(units, read.files)
     if outcomes is None:
         outcomes = outcomes_in(git, evidence.records, rules)
     _judge(units, outcomes, git, rules)
@@ -310,8 +307,9 @@ def _undone_in_branch(unit: Unit, git: AttributedHistory) -> bool:
     """Return whether the commit that undid work came to the trunk with it; False without one.
 
     One rebase brought both, or the merge that first brought the work to another line. A merge does
-    not count where it brought more than :data:`_MOST_OF_A_BRANCH` commits, other than those of one
-    author within a day, or came longer than :data:`_LONGEST_BRANCH` after the work was committed.
+    not count where it came longer than :data:`_LONGEST_BRANCH` after the work was committed, or
+    brought more than :data:`_MOST_OF_A_BRANCH` commits. Of these there may be more where those from
+    the work up to what undid it are of one author and less than a day.
     """
     landing = unit.landing
     undone_by = landing.undone_by if landing else None
@@ -333,8 +331,11 @@ def _undone_in_branch(unit: Unit, git: AttributedHistory) -> bool:
     brought = graph.between(merge, graph.parents[merge][:1])
     commits = [sha for sha in brought if not graph.is_merge(sha)]
     if len(commits) > _MOST_OF_A_BRANCH:
-        authors = {git.walk[sha].author for sha in commits}
-        return len(authors) == 1 and seconds < DAY
+        since_work = graph.between(undone_by, [landing.commit])
+        authors = {git.walk[sha].author for sha in since_work if sha in commits}
+        undone_after = (git.walk[undone_by].time or 0) - (work.time or 0)
+        if authors != {work.author} or undone_after >= DAY:
+            return False
     return seconds <= _LONGEST_BRANCH
 
 

@@ -255,6 +255,8 @@ def _give_lines(gathering: _Gathering, work: AllWork) -> "array[int]":
             reported = own_unit if part.made else None
             if part.iteration_index >= 0:
                 reported = gathering.of_items[part.iteration_index]
+            if reported and part.made:
+                reported.commit_line = part.made.line
     return times
 
 

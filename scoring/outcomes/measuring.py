@@ -192,8 +192,10 @@ def written_by_rests(
     return by_rest
 
 
-def first_lines(units: Iterable[OpenUnit], files: Iterable[File]) -> None:
-    """Fill in ``first_line`` of lost units: where their earliest line is.
+def find_lost(units: Iterable[OpenUnit], files: Iterable[File]) -> None:
+    """Fill in ``lost_at`` of lost units: where the line is that shows their commit.
+
+    Without such a line it is where their earliest line is.
 
     Args:
         units: the units. Those that are not lost stay as they are.
@@ -201,7 +203,9 @@ def first_lines(units: Iterable[OpenUnit], files: Iterable[File]) -> None:
     """
     lost = {}
     for unit in units:
-        if unit.state == "lost":
+        if unit.state == "lost" and unit.commit_line is not None:
+            lost[unit.commit_line] = unit
+        elif unit.state == "lost":
             lost.update(dict.fromkeys(unit.all_lines, unit))
     if not lost:
         return
@@ -214,4 +218,4 @@ def first_lines(units: Iterable[OpenUnit], files: Iterable[File]) -> None:
                 unit = lost[line]
                 begin = (time, f"{file.transcript.name}:{number + 1}")
                 begins[unit.unit] = min(begins.get(unit.unit, begin), begin)
-                unit.first_line = begins[unit.unit][1]
+                unit.lost_at = begins[unit.unit][1]

@@ -90,7 +90,8 @@ class Unit:
             never had the work without that.
         missing_subagents: how many sub-agents it started that left no transcript here.
         missing_sessions: the ids of the sessions its checkpoints list and store no transcript of.
-        first_line: the first line of lost work as ``transcript:line``; "" otherwise.
+        lost_at: where lost work is, as ``transcript:line``: the line that shows its commit, or else
+            its first line; "" for other work.
         checkpoint_branch: what git calls the branch with its checkpoints here.
     """
 
@@ -127,7 +128,7 @@ class Unit:
     undone_in_branch: bool = False
     missing_subagents: int = 0
     missing_sessions: tuple[str, ...] = ()
-    first_line: str = ""
+    lost_at: str = ""
     checkpoint_branch: str = BRANCH
 
     @property
@@ -210,12 +211,14 @@ class OpenUnit(Unit):
         words: the words that its edits left in those files, where git has no commit of it.
         lines_in_unit: whether a commit that landed, and is a unit of its own, brought at least
             half of the lines of a rest.
+        commit_line: the number of the last line that shows its commit; None without one.
     """
 
     lines: "dict[SessionKey, array[int]]" = field(default_factory=dict)
     written: WrittenLines = field(default_factory=dict)
     words: WrittenLines = field(default_factory=dict)
     lines_in_unit: bool = False
+    commit_line: int | None = None
 
     @property
     def all_lines(self) -> Iterator[int]:

@@ -247,7 +247,7 @@ def dearest(paid: Iterable[Expense]) -> list[PaidUnit]:
         if cost:
             row = group[0].row
             unit = row.unit
-            line = place_of(unit.first_line, row)
+            line = place_of(unit.lost_at, row)
             where = unit.commit or line or f"session {group[0].session}"
             units.append(PaidUnit(unit, row.values["ended"], cost, where))
 

@@ -1,53 +1,29 @@
 """The units of work that most deserve a look, each with its reason and where to look."""
 
-import re
-from collections.abc import Container, Iterator, Mapping
+from collections.abc import Container, Iterator
 from typing import Literal, NamedTuple, TypeAlias, get_args
 
-from scoring.evidence.git.commit_names import only_tidies
-from scoring.evidence.git.facts import TakenBack
 from scoring.evidence.openable import counts_events, openable
-from scoring.evidence.transcripts.facts import NS
 from scoring.frozen import PlainData
-from scoring.outcomes.outcome import DAY
 from scoring.outcomes.unit import Unit
 from scoring.text import counted
 
 from .amounts import cost_text
 from .landing_text import STATE_WORDS, undone_text
+from .passed_over import (
+    OtherWork,
+    happened_later,
+    last_ends,
+    other_work,
+    undone_by,
+    why_not_listed,
+)
 from .work_rows import WorkRow, WorkRows, in_state
 
 MOST_SHOWN = 5  # units
 
 LEAST_CORRECTIONS = 3
 """How many prompts of a person that say what is wrong make a unit a corrected one."""
-
-_MOVES = re.compile(
-    r"\b(?:mov(?:e[sd]?|ing)|relocat\w+|migrat\w+|extract\w*|from tracking)\b",
-    re.IGNORECASE,
-)
-"""What the subject of a commit says that moves work elsewhere, or keeps it without git."""
-
-_STOPGAP = re.compile(
-    r"\b(?:work-?arounds?|stop-?gaps?|temporar(?:y|ily))\b|^(?:debug|probe|wip|temp)\b",
-    re.IGNORECASE,
-)
-"""What the subject of a commit says of work that was not meant to stay."""
-
-_STILL_IN_WORK = 3600
-"""Work that a commit undoes in less than so many seconds was still in work."""
-
-_LEAST_LINES = 5
-"""How many lines undone work changed at least, outside of tests, documents and CI."""
-
-_LEAST_REVERTED = 100
-"""How many where the work is reverted, and no session shows what it did, or where it is lost."""
-
-_LEAST_COST = 1.0
-"""What lost work of fewer lines cost at least, in US dollars."""
-
-_PLANS_CHANGE = 30 * DAY
-"""Work that is undone after so many seconds served its time, or is undone for other reasons."""
 
 ReasonKind: TypeAlias = Literal[
     "taken_back",
@@ -97,34 +73,22 @@ def is_commit(where: str) -> bool:
     return where.isalnum()
 
 
-class _OtherWork(NamedTuple):
-    """What is known of all of the work, by which a unit is judged.
-
-    Attributes:
-        unit_of: the unit of each commit, by SHA.
-        failing: the ids of the units in :func:`failing_tests`.
-        landed_at: for each session, when its last unit that landed ended, in nanoseconds.
-    """
-
-    unit_of: Mapping[str, Unit]
-    failing: Container[str]
-    landed_at: Mapping[object, int]
-
-
 def look_at(rows: WorkRows) -> list[PlainData]:
     """Return at most :data:`MOST_SHOWN` units that are worth a look, as data.
 
     The worst reason comes first, then the dearest unit, then the newest. A unit is listed once, by
-    its worst reason that has a place to look at; so is a failed run that several units share.
+    its worst reason that has a place to look at. Of units that share this place, such as a failed
+    run or the commit that undid them, only the first is listed.
 
     Args:
         rows: the work, in the order in which it ended.
     """
-    others = _other_work(rows)
+    others = other_work(rows)
+    failing = _failing_ids(rows)
     newest_first = rows[::-1]
     reasons = []
     for row in sorted(newest_first, key=lambda row: -(row.cost or 0)):
-        for reason in _reasons(row, others):
+        for reason in _reasons(row, others, failing):
             if reason.where:
                 reasons.append((row, reason))
                 break
@@ -132,10 +96,8 @@ def look_at(rows: WorkRows) -> list[PlainData]:
     reasons.sort(key=lambda pair: _WORST_FIRST.index(pair[1].kind))
     worst: dict[str, PlainData] = {}
     for row, reason in reasons:
-        unit = row.unit
-        key = reason.where if reason.kind == "tests_failed" else unit.unit
         value = {
-            "unit": unit.unit,
+            "unit": row.unit.unit,
             **{
                 name: row.values.get(name)
                 for name in ("iteration", "ended", "subject", "commit")
@@ -144,7 +106,7 @@ def look_at(rows: WorkRows) -> list[PlainData]:
             "text": reason.text,
             "where": place_of(reason.where, row),
         }
-        worst.setdefault(key, value)
+        worst.setdefault(reason.where, value)
     return list(worst.values())[:MOST_SHOWN]
 
 
@@ -157,10 +119,10 @@ def reasons_to_look(row: WorkRow, rows: WorkRows) -> list[Reason]:
         row: the unit.
         rows: all of the work, in the order in which it ended.
     """
-    others = _other_work(rows)
-    reasons = list(_reasons(row, others))
+    failing = _failing_ids(rows)
+    reasons = list(_reasons(row, other_work(rows), failing))
     kinds = {reason.kind for reason in reasons}
-    if "tests_failed" not in kinds and row.unit.unit in others.failing:
+    if "tests_failed" not in kinds and row.unit.unit in failing:
         text = "its last test run failed"
         reasons.append(Reason("tests_failed", text, _failed_at(row.unit)))
     return [
@@ -187,26 +149,6 @@ def place_of(where: str, row: WorkRow) -> str:
     return openable(where, row.unit.checkpoint_branch)
 
 
-def _other_work(rows: WorkRows) -> _OtherWork:
-    """Return what is known of all of the work, by which a unit is judged."""
-    unit_of = {row.unit.commit: row.unit for row in rows if row.unit.commit}
-    failing = {row.unit.unit for row in failing_tests(rows)}
-    landed = in_state(rows, "landed")
-    return _OtherWork(unit_of, failing, _last_ends(landed))
-
-
-def _last_ends(rows: WorkRows) -> dict[object, int]:
-    """Return for each session when the last one of some units ended, in nanoseconds.
-
-    Args:
-        rows: the units, in the order in which they ended. A later row replaces an earlier one.
-    """
-    ended_at: dict[object, int] = {}
-    for row in rows:
-        ended_at.update(dict.fromkeys(row.unit.sessions, row.unit.ended or 0))
-    return ended_at
-
-
 def _last_passes(rows: WorkRows) -> dict[object, int]:
     """Return for each session when its last commit with passing tests ended, in nanoseconds.
 
@@ -217,7 +159,12 @@ def _last_passes(rows: WorkRows) -> dict[object, int]:
         is_here = row.unit.state in ("landed", "open") and not row.is_elsewhere
         if row.unit.last_tests.hold and row.unit.kind == "commit" and is_here:
             passed.append(row)
-    return _last_ends(passed)
+    return last_ends(passed)
+
+
+def _failing_ids(rows: WorkRows) -> set[str]:
+    """Return the ids of the units in :func:`failing_tests`."""
+    return {row.unit.unit for row in failing_tests(rows)}
 
 
 def failing_tests(rows: WorkRows) -> list[WorkRow]:
@@ -251,35 +198,32 @@ def failed_runs(rows: WorkRows) -> list[tuple[WorkRow, str]]:
             why_not = STATE_WORDS.get(unit.state, unit.state)
         elif row.is_undone:
             why_not = "with nothing left of it in HEAD"
-        elif unit.passed_later or _happened_later(unit, passed_at):
+        elif unit.passed_later or happened_later(unit, passed_at):
             why_not = "with tests that passed later in the session"
         failed.append((row, why_not))
     return failed
 
 
-def _happened_later(unit: Unit, times: Mapping[object, int]) -> bool:
-    """Return whether one of a unit's sessions has a time after the end of the unit.
+def _reasons(
+    row: WorkRow, others: OtherWork, failing: Container[str]
+) -> Iterator[Reason]:
+    """Yield the reasons to look at a unit, the worst first.
 
     Args:
-        unit: the unit.
-        times: when something happened last in a session, in nanoseconds, by session.
+        row: the unit.
+        others: what is known of all of the work.
+        failing: the ids of the units in :func:`failing_tests`.
     """
-    ended = unit.ended or 0
-    return any(times.get(session, 0) > ended for session in unit.sessions)
-
-
-def _reasons(row: WorkRow, others: _OtherWork) -> Iterator[Reason]:
-    """Yield the reasons to look at a unit, the worst first."""
     unit = row.unit
     landing = unit.landing
 
-    is_listed = not _why_not_listed(row, others)
-    taken = _undone_by(unit)
+    is_listed = not why_not_listed(row, others)
+    taken = undone_by(unit)
     if taken and is_listed and unit.state in ("reverted", "taken_back"):
         yield Reason(unit.state, undone_text(taken, unit.state), taken.by)
 
     # Tests that failed from the beginning may be broken otherwise, or need what is not there.
-    is_new = unit.last_tests.newly_failed and unit.unit in others.failing
+    is_new = unit.last_tests.newly_failed and unit.unit in failing
     if is_new and unit.state == "landed":
         text = "landed, and its last test run failed, after one that passed"
         yield Reason("tests_failed", text, _failed_at(unit))
@@ -289,73 +233,7 @@ def _reasons(row: WorkRow, others: _OtherWork) -> Iterator[Reason]:
         if unit.lines_written:
             text += f", {counted(unit.lines_written, 'line')} written"
         commit = landing.sha if landing else None
-        yield Reason("lost", text, commit or unit.first_line)
-
-
-def _undone_by(unit: Unit) -> TakenBack | None:
-    """Return the commit that undid a unit, or None for one that is not undone."""
-    if unit.state not in ("reverted", "taken_back") or not unit.landing:
-        return None
-    return unit.landing.undone.taken_back if unit.landing.undone else None
-
-
-def _why_meant(unit: Unit, taken: TakenBack, others: _OtherWork) -> str:
-    """Return why what undid a unit needs no look, or "".
-
-    What its own session or branch took back was a trial, and so was what a commit takes back within
-    an hour and says so. What another one removes without a word was hardly meant to go. Small work
-    that only git shows is often a person's, with a little help, or reverted for other reasons.
-    """
-    later = others.unit_of.get(taken.by)
-    if unit.undone_in_branch:
-        return "undone on the same branch before the merge"
-    if only_tidies(taken.subject) or only_tidies(unit.subject or ""):
-        return "a subject speaks of tidying"
-    if _STOPGAP.search(taken.subject) or _STOPGAP.search(unit.subject or ""):
-        return "a subject speaks of a trial or a workaround"
-    is_only_stated = unit.state == "reverted" and not unit.sessions
-    least = _LEAST_REVERTED if is_only_stated else _LEAST_LINES
-    if taken.size < least:
-        return f"fewer than {least} lines outside of tests, documents and CI"
-    if taken.back_in:
-        return "came back"
-    if taken.seconds >= _PLANS_CHANGE:
-        return "undone after 30 days or more"
-    if later and not set(unit.sessions).isdisjoint(later.sessions):
-        return "undone in the same session"
-    if not taken.said:
-        # What moved to another repository is not gone.
-        return "its subject speaks of a move" if _MOVES.search(taken.subject) else ""
-    if taken.seconds < _STILL_IN_WORK:
-        return "undone within an hour"
-    if later and ((later.ended or 0) - (unit.ended or 0)) < _STILL_IN_WORK * NS:
-        return "undone by work of the same hour"
-    return ""
-
-
-def _why_not_listed(row: WorkRow, others: _OtherWork) -> str:
-    """Return why undone or lost work needs no look, or ""."""
-    unit = row.unit
-    taken = _undone_by(unit)
-    if taken:
-        return _why_meant(unit, taken, others)
-
-    if unit.state != "lost":
-        return ""
-    # Data and notes may well be meant to come to nothing. What its own session landed later took
-    # the place of an attempt.
-    if not row.cost:
-        return "at no known cost"
-    if not unit.wrote_code:
-        return "without code"
-    if unit.product_lines < _LEAST_REVERTED and row.cost < _LEAST_COST:
-        return (
-            f"fewer than {_LEAST_REVERTED} lines outside of tests, documents and CI, "
-            f"and under {cost_text(_LEAST_COST)}"
-        )
-    if _happened_later(unit, others.landed_at):
-        return "the session landed later work"
-    return ""
+        yield Reason("lost", text, commit or unit.lost_at)
 
 
 def _failed_at(unit: Unit) -> str:
@@ -364,19 +242,6 @@ def _failed_at(unit: Unit) -> str:
         return ""
     path, line = unit.last_tests.failed_at
     return f"{path}:{line}"
-
-
-def passed_over(rows: WorkRows) -> Iterator[tuple[WorkRow, str]]:
-    """Yield the undone and lost work that needs no look, each with the reason in words.
-
-    Args:
-        rows: the work, in the order in which it ended.
-    """
-    others = _other_work(rows)
-    for row in rows:
-        why = _why_not_listed(row, others)
-        if why:
-            yield row, why
 
 
 def units_of_kind(rows: WorkRows, kind: str) -> list[WorkRow]:

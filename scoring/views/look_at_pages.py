@@ -13,10 +13,10 @@ from .look_at import (
     TROUBLE_KINDS,
     is_commit,
     look_at,
-    passed_over,
     place_of,
     units_of_kind,
 )
+from .passed_over import passed_over
 from .table import SHA, SUBJECT, Cells, Column, Line, Page, Table, subject_cell
 from .work_rows import WorkRow, WorkRows, day_of
 
@@ -77,15 +77,29 @@ def _list_row(row: WorkRow) -> Cells:
     where = f"session {session}" if session else unit.unit
     if unit.commit:
         where = short(unit.commit)
-    elif unit.first_line:
-        where = place_of(unit.first_line, row)
-    without_subject = "talk" if unit.kind == "talk" else "work without a commit"
+    elif unit.lost_at:
+        where = place_of(unit.lost_at, row)
+    subject = _subject_or_reason(unit.subject, unit.commit)
+    if unit.kind == "talk":
+        subject = unit.subject or "talk"
     return (
         cost_text(row.cost),
         str(day_of(unit.ended) or "-"),
-        subject_cell(unit.subject or without_subject),
+        subject_cell(subject),
         printable(where),
     )
+
+
+def _subject_or_reason(subject: str | None, commit: str | None) -> str:
+    """Return the subject of work, or why it has none.
+
+    Args:
+        subject: the subject; None where git has no commit of the work.
+        commit: the digits of the commit that a session showed, or None.
+    """
+    if subject is not None:
+        return subject
+    return "commit that git does not have" if commit else "work without a commit"
 
 
 def not_shown(rows: WorkRows, worst: Collection[PlainData]) -> Iterator[str]:
@@ -119,15 +133,11 @@ def not_shown(rows: WorkRows, worst: Collection[PlainData]) -> Iterator[str]:
 
 
 def _table_row(unit: PlainData) -> Cells:
-    subject = unit["subject"]
-    if not subject and not unit["commit"]:
-        subject = "work without a commit"
-
     where = unit["where"]
     return (
         "-" if unit["iteration"] is None else unit["iteration"],
         str(day_of(unit["ended"]) or "-"),
-        subject_cell(subject or ""),
+        subject_cell(_subject_or_reason(unit["subject"], unit["commit"])),
         short(unit["commit"] or "-"),
         unit["text"],
         short(where) if is_commit(where) else printable(where),

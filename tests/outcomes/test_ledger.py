@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -738,7 +739,7 @@ def test_the_last_tests_of_a_unit_are_of_one_iteration() -> None:
 
 
 def lost_rest(
-    first_line: str,
+    lost_at: str,
     path: str = "a.py",
     cost: float | None = 1.0,
     harness: str = "claude",
@@ -752,7 +753,7 @@ def lost_rest(
         state="lost",
         written_here=1,
         wrote_code=is_code(path),
-        first_line=first_line,
+        lost_at=lost_at,
         checkpoint_branch="origin/entire/checkpoints/v1",
     )
     return work_row(unit)._replace(cost=cost)
@@ -817,6 +818,36 @@ def test_an_attempt_after_which_its_session_landed_work_is_not_looked_at(
     assert [row["reason"] for row in found["look_at"]] == (
         [] if lands_more else ["lost"]
     )
+
+
+@cases(
+    "commits, shown, subject",
+    {
+        "at its commit": (True, "Try it", "commit that git does not have"),
+        "at its first line without one": (False, "do it", "work without a commit"),
+    },
+)
+def test_lost_work_is_looked_at(
+    history: History,
+    work: Work,
+    da_score: Any,
+    commits: bool,
+    shown: str,
+    subject: str,
+) -> None:
+    session = history.session("s1")
+    session.prompt(50, "do it")
+    lines = "".join(f"def made_{n}(): return {n}\n" for n in range(100))
+    writes(session, 100, 1, "src/a.py", lines)
+    if commits:
+        printed = "[main aaaaaaaaa] Try it\n 1 file changed"
+        session.run(200, 2, "git commit -am x", printed)
+    history.commit(30 * DAY, "Later")
+    (row,) = work()["look_at"]
+    path, _, number = row["where"].rpartition(":")
+    assert shown in Path(path).read_text().splitlines()[int(number) - 1]
+    places = "--iter-log-dir", str(history.log), "--repo-dir", str(history.repo)
+    assert subject in da_score("work", *places, "--no-cache").out
 
 
 def test_a_commit_for_which_nothing_was_written_is_not_lost(

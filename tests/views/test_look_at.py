@@ -198,6 +198,7 @@ def reasons_of_a_branch(
     text: str = TEXT,
     undone_on: str = "main",
     others: int = 0,
+    older: int = 0,
     author: str = "A <a@example.org>",
     undone: float = 1,
     merged: float = 3,
@@ -216,7 +217,8 @@ def reasons_of_a_branch(
         path: the file of the work.
         text: what the work writes to it.
         undone_on: the branch of the later commit: that of the work, or the trunk after the merge.
-        others: how many other commits the branch has.
+        others: how many other commits the branch has between the work and the later commit.
+        older: how many it has before the work.
         author: the author of these, who is that of the work unless given.
         undone: how many days after the start the branch has the later commit.
         merged: how many days after the work the branch is merged.
@@ -230,6 +232,8 @@ def reasons_of_a_branch(
     if goes_too:
         history.commit(10, "Start", files={goes_too: HUNDRED_LINES})
         undo[goes_too] = ""
+    for n in range(older):
+        history.commit(50 + n, f"Older {n}", branch="topic", author=author)
     message = made if has_session else made + CREDIT
     mark = history.commit(200, message, branch="topic", files={path: text})
     if has_session:
@@ -263,19 +267,27 @@ def reasons_of_a_branch(
         "before the merge": ({"undone_on": "topic"}, []),
         "after the merge": ({}, ["reverted"]),
         "on a branch of many commits": (
-            {"undone_on": "topic", "others": 20},
+            {"undone_on": "topic", "others": 20, "undone": 1.5},
             ["reverted"],
         ),
-        "on a branch of many commits of one author and day": (
-            {"undone_on": "topic", "others": 20, "undone": 0.1, "merged": 0.9},
+        "on a branch of many commits, within a day of one author": (
+            {"undone_on": "topic", "others": 20, "undone": 0.9},
             [],
         ),
-        "on a branch of many commits of several authors": (
+        "on a branch of many commits, of which others are older": (
+            {
+                "undone_on": "topic",
+                "older": 20,
+                "undone": 0.9,
+                "author": "B <b@example.org>",
+            },
+            [],
+        ),
+        "on a branch of many commits, with those of others between": (
             {
                 "undone_on": "topic",
                 "others": 20,
-                "undone": 0.1,
-                "merged": 0.9,
+                "undone": 0.9,
                 "author": "B <b@example.org>",
             },
             ["reverted"],
@@ -291,6 +303,12 @@ def reasons_of_a_branch(
         "a month later": ({"subject": 'Revert "Add it"', "later": 30}, []),
         "weeks later": ({"subject": 'Revert "Add it"', "later": 20}, ["reverted"]),
         "and done again": ({"subject": 'Revert "Add it"', "again": 20}, []),
+        "a revert": ({"made": 'fix: Revert "Old"'}, []),
+        "a feature that reverts": (
+            {"made": "feat: Revert to a checkpoint"},
+            ["reverted"],
+        ),
+        "done for the second time": ({"made": 'Reapply "Old"'}, ["reverted"]),
         "a trial": ({"made": "debug: Add it"}, []),
         "tidied": ({"subject": "style: prettier"}, []),
         "a workaround": ({"subject": "Drop the workaround"}, []),
@@ -332,6 +350,8 @@ def reasons_of_a_branch(
             {"path": "src/docs/page.py"},
             ["reverted"],
         ),
+        "a skill of agents": ({"path": ".agents/skills/find/a.py"}, []),
+        "code for agents": ({"path": "src/agents/skills/a.py"}, ["reverted"]),
         "a lock file": ({"path": "a.lock", "subject": 'Revert "Add it"'}, []),
         "CI": ({"path": ".github/workflows/a.yml", "subject": 'Revert "Add it"'}, []),
         "data": ({"path": "a.json", "subject": 'Revert "Add it"'}, ["reverted"]),
@@ -342,6 +362,72 @@ def test_what_was_undone_is_looked_at_unless_it_was_meant_to_go_or_is_slight(
 ) -> None:
     """What its own branch undid before the merge, the trunk never had without that."""
     assert reasons_of_a_branch(history, da_score, **keys) == reasons
+
+
+@cases(
+    "lines, name, keys, reasons",
+    {
+        "four lines replaced": (4, "new", {}, []),
+        "five lines replaced": (5, "new", {}, ["reverted"]),
+        "removed, and put back with more": (100, "", {"with_more": True}, []),
+        "replaced, and put back with more": (
+            100,
+            "new",
+            {"with_more": True},
+            ["taken_back"],
+        ),
+        "removed, and put back alone": (100, "", {}, ["reverted"]),
+        "removed, and put back with more by another author": (
+            100,
+            "",
+            {"with_more": True, "author": "B <b@example.org>"},
+            ["taken_back"],
+        ),
+    },
+)
+def test_of_changed_lines_the_larger_side_counts_and_a_removal_may_wait_for_more(
+    history: History,
+    da_score: Any,
+    lines: int,
+    name: str,
+    keys: dict[str, Any],
+    reasons: list[str],
+) -> None:
+    """Work replaces or removes lines of a file, and a commit puts them back a day later."""
+    old = "".join(f"def old_{n}(): return {n}\n" for n in range(lines))
+    new = old.replace("old", name) if name else "import os\n"
+    history.commit(10, "Start", files={"src/a.py": old})
+    session = history.session("s1")
+    writes(session, 100, 1, "src/a.py", new)
+    mark = history.commit(200, "Change it", files={"src/a.py": new})
+    session.commits(200, 2, mark, "Change it")
+
+    more = {"src/b.py": HUNDRED_LINES} if "with_more" in keys else {}
+    author = keys.get("author", "A <a@example.org>")
+    history.commit(DAY, "Notes", files={"src/a.py": old} | more, author=author)
+    rows = da_score("work", *places_of(history), "--json").json["look_at"]
+    assert [row["reason"] for row in rows] == reasons
+
+
+@cases(
+    "subjects, listed",
+    {
+        "two works": (["Add a", "Add b"], ["Add b"]),
+        "a revert too": (['Revert "Old"', "Add b"], []),
+    },
+)
+def test_what_one_commit_undid_is_listed_once_and_not_with_a_revert(
+    history: History, da_score: Any, subjects: list[str], listed: list[str]
+) -> None:
+    undone = {}
+    for day, subject in enumerate(subjects, start=1):
+        path = f"src/{day}.py"
+        text = HUNDRED_LINES.replace("made", f"m{day}")
+        history.commit(day * DAY, f"{subject}{CREDIT}", files={path: text})
+        undone[path] = ""
+    history.commit(5 * DAY, "Start again", files=undone)
+    rows = da_score("work", *places_of(history), "--json").json["look_at"]
+    assert [row["subject"] for row in rows] == listed
 
 
 def test_of_work_at_no_known_cost_the_newest_comes_first(

@@ -1,0 +1,178 @@
+"""Why some undone or lost work needs no look (``docs/VALIDITY.md``, "All of the work")."""
+
+import re
+from collections.abc import Collection, Iterator, Mapping
+from typing import NamedTuple
+
+from scoring.evidence.git.commit_names import is_revert, only_tidies
+from scoring.evidence.git.facts import TakenBack
+from scoring.evidence.transcripts.facts import NS
+from scoring.outcomes.outcome import DAY
+from scoring.outcomes.unit import Unit
+
+from .amounts import cost_text
+from .work_rows import WorkRow, WorkRows, in_state
+
+_MOVES = re.compile(
+    r"\b(?:mov(?:e[sd]?|ing)|relocat\w+|migrat\w+|extract\w*|from tracking)\b",
+    re.IGNORECASE,
+)
+"""What the subject of a commit says that moves work elsewhere, or keeps it without git."""
+
+_STOPGAP = re.compile(
+    r"\b(?:work-?arounds?|stop-?gaps?|temporar(?:y|ily))\b|^(?:debug|probe|wip|temp)\b",
+    re.IGNORECASE,
+)
+"""What the subject of a commit says of work that was not meant to stay."""
+
+_STILL_IN_WORK = 3600
+"""Work that a commit undoes in less than so many seconds was still in work."""
+
+_LEAST_LINES = 5
+"""How many lines undone work added or removed at least, outside of tests, documents and CI."""
+
+_LEAST_REVERTED = 100
+"""How many it changed where it is reverted and no session shows it, or where it is lost."""
+
+_LEAST_COST = 1.0
+"""What lost work of fewer lines cost at least, in US dollars."""
+
+_PLANS_CHANGE = 30 * DAY
+"""Work that is undone after so many seconds served its time, or is undone for other reasons."""
+
+_NEARLY_NOTHING = 0.1
+"""Work that added at most this fraction of the lines that it changed did nothing but remove."""
+
+
+class OtherWork(NamedTuple):
+    """What is known of all of the work, by which a unit is judged.
+
+    Attributes:
+        unit_of: the unit of each commit, by SHA.
+        landed_at: for each session, when its last unit that landed ended, in nanoseconds.
+        undid_reverts: the commits that undid units which are reverts themselves.
+    """
+
+    unit_of: Mapping[str, Unit]
+    landed_at: Mapping[object, int]
+    undid_reverts: Collection[str]
+
+
+def other_work(rows: WorkRows) -> OtherWork:
+    """Return what is known of all of the work, by which a unit is judged."""
+    unit_of = {row.unit.commit: row.unit for row in rows if row.unit.commit}
+    landed = in_state(rows, "landed")
+    undid_reverts = set()
+    for row in rows:
+        taken = undone_by(row.unit)
+        if taken and is_revert(row.unit.subject or ""):
+            undid_reverts.add(taken.by)
+    return OtherWork(unit_of, last_ends(landed), undid_reverts)
+
+
+def last_ends(rows: WorkRows) -> dict[object, int]:
+    """Return for each session when the last one of some units ended, in nanoseconds.
+
+    Args:
+        rows: the units, in the order in which they ended. A later row replaces an earlier one.
+    """
+    ended_at: dict[object, int] = {}
+    for row in rows:
+        ended_at.update(dict.fromkeys(row.unit.sessions, row.unit.ended or 0))
+    return ended_at
+
+
+def happened_later(unit: Unit, times: Mapping[object, int]) -> bool:
+    """Return whether one of a unit's sessions has a time after the end of the unit.
+
+    Args:
+        unit: the unit.
+        times: when something happened last in a session, in nanoseconds, by session.
+    """
+    ended = unit.ended or 0
+    return any(times.get(session, 0) > ended for session in unit.sessions)
+
+
+def undone_by(unit: Unit) -> TakenBack | None:
+    """Return the commit that undid a unit, or None for one that is not undone."""
+    if unit.state not in ("reverted", "taken_back") or not unit.landing:
+        return None
+    return unit.landing.undone.taken_back if unit.landing.undone else None
+
+
+def _why_meant(unit: Unit, taken: TakenBack, others: OtherWork) -> str:
+    """Return why what undid a unit needs no look, or "".
+
+    What its own session or branch took back was a trial, and so was what a commit takes back within
+    an hour and says so. What another one removes without a word was hardly meant to go. Small work
+    that only git shows is often a person's, with a little help, or reverted for other reasons.
+    """
+    later = others.unit_of.get(taken.by)
+    if taken.by in others.undid_reverts:
+        return "undone in the revert of a revert"
+    if unit.undone_in_branch:
+        return "undone on the same branch before the merge"
+    if only_tidies(taken.subject) or only_tidies(unit.subject or ""):
+        return "a subject speaks of tidying"
+    if _STOPGAP.search(taken.subject) or _STOPGAP.search(unit.subject or ""):
+        return "a subject speaks of a trial or a workaround"
+    if max(taken.added, taken.size - taken.added) < _LEAST_LINES:
+        return f"fewer than {_LEAST_LINES} lines outside of tests, documents and CI"
+    is_only_stated = unit.state == "reverted" and not unit.sessions
+    if is_only_stated and taken.size < _LEAST_REVERTED:
+        return f"fewer than {_LEAST_REVERTED} lines outside of tests, documents and CI"
+    if taken.back_in:
+        return "came back"
+    if taken.seconds >= _PLANS_CHANGE:
+        return "undone after 30 days or more"
+    if later and not set(unit.sessions).isdisjoint(later.sessions):
+        return "undone in the same session"
+    if not taken.said:
+        is_removal = taken.added <= _NEARLY_NOTHING * taken.size
+        if is_removal and taken.by_author and unit.state == "taken_back":
+            return "its author put back what it had removed"
+        # What moved to another repository is not gone.
+        return "its subject speaks of a move" if _MOVES.search(taken.subject) else ""
+    if taken.seconds < _STILL_IN_WORK:
+        return "undone within an hour"
+    if later and ((later.ended or 0) - (unit.ended or 0)) < _STILL_IN_WORK * NS:
+        return "undone by work of the same hour"
+    return ""
+
+
+def why_not_listed(row: WorkRow, others: OtherWork) -> str:
+    """Return why undone or lost work needs no look, or ""."""
+    unit = row.unit
+    taken = undone_by(unit)
+    if taken:
+        return _why_meant(unit, taken, others)
+
+    if unit.state != "lost":
+        return ""
+    # Data and notes may well be meant to come to nothing. What its own session landed later took
+    # the place of an attempt.
+    if not row.cost:
+        return "at no known cost"
+    if not unit.wrote_code:
+        return "without code"
+    if unit.product_lines < _LEAST_REVERTED and row.cost < _LEAST_COST:
+        return (
+            f"fewer than {_LEAST_REVERTED} lines outside of tests, documents and CI, "
+            f"and under {cost_text(_LEAST_COST)}"
+        )
+    if happened_later(unit, others.landed_at):
+        return "the session landed later work"
+    return ""
+
+
+def passed_over(rows: WorkRows) -> Iterator[tuple[WorkRow, str]]:
+    """Yield the undone and lost work that needs no look, each with the reason in words.
+
+    Args:
+        rows: the work, in the order in which it ended.
+    """
+    others = other_work(rows)
+    for row in rows:
+        why = why_not_listed(row, others)
+        if why:
+            yield row, why
