@@ -17,6 +17,7 @@ from scoring.errors import TakesLong, Warn, WriteError
 from scoring.text import (
     MOST_SHOWN,
     as_utf8,
+    counted,
     iterations_named,
     json_escaped,
     printable,
@@ -375,7 +376,8 @@ def end_faults(report: Warn = complain) -> None:
     hidden = WARNINGS.faults - _MOST_FAULTS_SHOWN
     WARNINGS.faults = 0
     if hidden > 0:
-        report(f"{hidden} more faults are not shown")
+        faults = counted(hidden, "more fault is", "more faults are")
+        report(f"{faults} not shown")
 
 
 def _print_message(kind: str, text: str) -> None:

@@ -117,6 +117,7 @@ def test_explain_last_lists_each_broken_file_once(
     ("count", "last"),
     [
         pytest.param(50, "iter-149.yaml: ", id="each of a few"),
+        pytest.param(51, "1 more fault is not shown", id="and another one"),
         pytest.param(53, "3 more faults are not shown", id="and how many others"),
     ],
 )
