@@ -179,11 +179,11 @@ class LazyGroup(click.Group):
         if args[0] != "help":
             return super().resolve_command(ctx, args)
 
-        words = [word for word in args[1:] if not word.startswith("-")]
+        words = [word for word in args if word != "help" and not word.startswith("-")]
         if not words:
             click.echo(ctx.get_help())
             ctx.exit()
-        return self.resolve_command(ctx, [*words, "--help"])
+        return super().resolve_command(ctx, [*words, "--help"])
 
     def format_commands(self, _: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the commands with their summaries, in sections."""

@@ -112,6 +112,9 @@ class TestHelpCommand:
         assert da_score("help", *path) == da_score(*path, "--help")
         assert da_score("help", *path, "-h") == da_score(*path, "--help")
 
+    def test_may_come_any_number_of_times(self, da_score: DaScore) -> None:
+        assert da_score(*["help"] * 2000, "work") == da_score("work", "--help")
+
     def test_of_an_unknown_command_is_an_error(self, da_score: DaScore) -> None:
         found = da_score("help", "wrok")
         assert (found.status, found.out) == (2, "")
