@@ -23,6 +23,7 @@
 Anything else that escapes is a bug and must look like one.
 """
 
+import errno
 import importlib.util
 from collections.abc import Callable
 from pathlib import Path
@@ -158,3 +159,26 @@ class WriteError(DaScoreError, OSError):
     def __init__(self, message: str, written: tuple[Path, ...] = ()) -> None:
         super().__init__(message)
         self.written = written
+
+
+def problem_of_system(error: BaseException) -> str:
+    """Return what is wrong with the disk, permissions or a long name, or "" for anything else."""
+    if not isinstance(error, OSError):
+        return ""
+    if error.errno == errno.ENOSPC:
+        return "standard output: no space left on device"
+    if isinstance(error, FileNotFoundError) and not error.filename:
+        if "temporary" in str(error):  # the way tempfile says it
+            return "cannot write to any folder for temporary files; make room, or set TMPDIR to one"
+        return "the current directory was removed; change to one that exists"
+    if isinstance(error, PermissionError) and error.filename:
+        return f"{error.filename}: permission denied"
+    if error.errno == errno.ENAMETOOLONG and error.filename:
+        return f"{error.filename}: file name too long"
+    return ""
+
+
+def why_it_ended(error: BaseException) -> str:
+    """Return why an error that da-score did not raise ended the work: the system, or a bug."""
+    bug = f"internal error, please report it: {type(error).__name__}: {error}"
+    return problem_of_system(error) or bug

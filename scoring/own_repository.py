@@ -152,9 +152,12 @@ def _opened(folder: Path | str) -> "Iterator[Repo]":
     with _as_git_errors(folder):
         from git import Repo
 
-        with Repo(
-            os.path.realpath(folder), search_parent_directories=True
-        ) as repository:
+        with (
+            environment_with(_NO_NAMED_REPOSITORY),
+            Repo(
+                os.path.realpath(folder), search_parent_directories=True
+            ) as repository,
+        ):
             if repository.working_tree_dir is None:
                 raise NotARepositoryError(
                     f"{folder}: not a git work tree (no repository there)"

@@ -66,6 +66,19 @@ def test_it_is_what_git_says(repo: Repo, home: Path) -> None:
     assert own_repository(repo.path).branch == ""
 
 
+@pytest.mark.usefixtures("home")
+@pytest.mark.parametrize(
+    "variable", ["GIT_COMMON_DIR", "GIT_DIR", "GIT_OBJECT_DIRECTORY", "GIT_WORK_TREE"]
+)
+def test_it_is_that_of_the_folder_where_a_variable_names_another(
+    repo: Repo, monkeypatch: pytest.MonkeyPatch, variable: str
+) -> None:
+    expected = own_repository(repo.path)
+    monkeypatch.setenv(variable, "/nowhere")
+    assert own_repository(repo.path) == expected
+    assert os.environ[variable] == "/nowhere"
+
+
 def test_the_callers_settings_hold(
     repo: Repo, home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -4,7 +4,6 @@ Each command is a small module, which parses its options, calls a function, and 
 """
 
 import contextlib
-import errno
 import gc
 import os
 import re
@@ -15,7 +14,7 @@ from collections.abc import Sequence
 import click
 
 from rubric import DaScoreError
-from scoring.errors import OptionError, Warn
+from scoring.errors import OptionError, Warn, problem_of_system, why_it_ended
 
 from .group import COMMANDS, COMPLETION_VARIABLE, OLD_NAMES, PROGRAM, cli
 from .output import WARNINGS, complain, complain_of_fault, end_faults, warn, write
@@ -154,32 +153,14 @@ def _status_of_error(error: BaseException, report: Warn) -> int:
                 os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
             return EXIT_OK
 
-        case OSError() if problem := _problem_of_the_system(error):
+        case OSError() if problem := problem_of_system(error):
             report(problem)
             return EXIT_ERROR
 
     if os.environ.get(TRACEBACK_VARIABLE) or WARNINGS.verbose:
         raise error
-    report(
-        f"internal error, please report it: {type(error).__name__}: {error} "
-        f"({TRACEBACK_VARIABLE}=1 shows where)"
-    )
+    report(f"{why_it_ended(error)} ({TRACEBACK_VARIABLE}=1 shows where)")
     return EXIT_ERROR
-
-
-def _problem_of_the_system(error: OSError) -> str:
-    """Return what is wrong with the disk, permissions or a long name, or "" for anything else."""
-    if error.errno == errno.ENOSPC:
-        return "standard output: no space left on device"
-    if isinstance(error, FileNotFoundError) and not error.filename:
-        if "temporary" in str(error):  # the way tempfile says it
-            return "cannot write to any folder for temporary files; make room, or set TMPDIR to one"
-        return "the current directory was removed; change to one that exists"
-    if isinstance(error, PermissionError) and error.filename:
-        return f"{error.filename}: permission denied"
-    if error.errno == errno.ENAMETOOLONG and error.filename:
-        return f"{error.filename}: file name too long"
-    return ""
 
 
 def run() -> None:

@@ -25,6 +25,9 @@ if TYPE_CHECKING:  # help needs none of them
 
 _MOST_FAILURES_SHOWN = 50
 
+_SECONDS_WITHOUT_WORD = 10
+"""The line of a repository that took longer says so."""
+
 _FAILURE_COLUMNS = ("FAILED", "TIMES", Column("REASON", prose=True))
 _STATUS_COLUMNS = ("RUBRIC", "REPOSITORIES", "ITERATIONS", "BROKEN ENTRIES", "FAILED")
 
@@ -297,6 +300,8 @@ def _text_of(event: "FleetEvent", report: "FleetReport") -> str:
             if more["broken"]:
                 broken = counted(more["broken"], "broken entry", "broken entries")
                 text += f", {broken} left out"
+            if more["seconds"] > _SECONDS_WITHOUT_WORD:
+                text += f" (took {more['seconds']:.0f} s)"
             return text
         case "retried":
             return f"{repository}: failed, will be tried again: {printable(more['reason'])}"

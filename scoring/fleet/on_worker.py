@@ -12,7 +12,7 @@ from typing import Any
 from msgspec.structs import replace
 
 from rubric import Rubric
-from scoring.errors import DaScoreError, GitError
+from scoring.errors import DaScoreError, GitError, why_it_ended
 from scoring.evidence.git.repository import GitRepository
 from scoring.evidence.rules import Options, options_of
 from scoring.examine import LogView
@@ -106,7 +106,7 @@ def score_repository(
     except DaScoreError as e:
         result.error = str(e)
     except Exception as e:
-        result.error = f"internal error, please report it: {type(e).__name__}: {e}"
+        result.error = why_it_ended(e)
 
     result.error = " ".join(printable(result.error).split())[:_LONGEST_REASON]
     result.seconds = time.monotonic() - start
@@ -179,13 +179,16 @@ def _rows_of(
     plan: BackfillPlan,
     report: LogReport,
 ) -> list[FleetRow]:
-    """Return the rows of a repository. Without git's answers those about outcomes are missing.
+    """Return the rows of a repository. With a log, those about outcomes need no answer of git.
 
     Args:
         repository: the name of the repository.
         iterations: its scored iterations.
         plan: how they were scored.
         report: gets a warning where outcomes are not known or the history is cut.
+
+    Raises:
+        GitError: there is no log, and git cannot read the repository.
     """
     settings = plan.settings
     repo_dir = settings.repo_dir
@@ -208,6 +211,8 @@ def _rows_of(
         if GitRepository(repo_dir).is_shallow:
             report.warnings.append(_CUT)
     except GitError as e:
+        if not is_folder_or_locked(settings.iter_log_dir):
+            raise  # nothing is known of it, and it may be gone
         report.warnings.append(f"outcomes are not known: {e}")
 
     outcomes = {each.iteration: each for book in books for each in book.outcomes}

@@ -10,6 +10,7 @@ import json
 import os
 import posixpath
 import re
+import time
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import NamedTuple
@@ -61,6 +62,9 @@ _REFTABLES = "reftable/tables.list"
 """What git writes with every change of a ref, where refs are in tables."""
 
 _LONGEST_REF = 4096
+
+MOST_FILES = 300_000
+"""How many files and folders below a folder are looked at. One with more counts as changed."""
 
 
 class Repository(NamedTuple):
@@ -308,9 +312,9 @@ def fingerprint_of(
         how,
         repo,
         log,
-        list(_file_states(log, _WITHOUT_ROWS)),
+        digest_of_all(_file_states(log, _WITHOUT_ROWS)),
         [state_of(os.path.join(repo, name)) for name in named_files],
-        list(_file_states(os.path.join(repo, PLANS_DIR))),
+        folder_state(Path(repo, PLANS_DIR)),
         list(_git_state(repo)),
         *map(look, _transcript_folders(repository)),
     )
@@ -345,11 +349,19 @@ def _file_states(
 ) -> Iterator[tuple[str, object]]:
     """Yield the path and the state of each file below a folder, links to folders included.
 
+    After :data:`MOST_FILES` files and folders the time is yielded instead of all others.
+
     Args:
         folder: the folder. Nothing is yielded where it does not exist.
         skipped: what the names of files that are left out match; None leaves none out.
     """
+    count = 0
     for parent, folders, names in os.walk(folder):
+        count += len(folders) + len(names)
+        if count > MOST_FILES:
+            yield parent, time.time_ns()
+            return
+
         folders.sort()
         links = [name for name in folders if os.path.islink(os.path.join(parent, name))]
 
@@ -384,7 +396,7 @@ def _git_state(repo: str) -> Iterator[object]:
     yield _first_line(os.path.join(git_dir, "HEAD"))
     names = ("packed-refs", _REFTABLES, "config", "shallow", "objects/info/alternates")
     yield [state_of(os.path.join(git_dir, name)) for name in names]
-    yield list(_file_states(os.path.join(git_dir, "refs")))
+    yield folder_state(Path(git_dir, "refs"))
 
 
 def _first_line(path: str) -> str:

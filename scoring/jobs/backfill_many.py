@@ -4,6 +4,7 @@ import os
 import signal
 from collections.abc import Iterator
 
+from scoring.errors import why_it_ended
 from scoring.worker_processes import end_with_parent
 
 from .backfill import BackfillPlan, LogReport, backfill_log
@@ -57,8 +58,7 @@ def _report_of(plan: BackfillPlan) -> LogReport:
     try:
         return backfill_log(plan)
     except Exception as e:
-        error = f"internal error, please report it: {type(e).__name__}: {e}"
-        return LogReport(plan.settings.iter_log_dir, error=error)
+        return LogReport(plan.settings.iter_log_dir, error=why_it_ended(e))
 
 
 def _prepare_worker(parent: int) -> None:

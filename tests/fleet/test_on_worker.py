@@ -23,6 +23,8 @@ from rubric import find_rubric
 from scoring.demo import build_demo
 from scoring.examine import LogView
 from scoring.fleet.fleet_toml import read_fleet
+from scoring.fleet.on_worker import score_repository
+from scoring.fleet.sources import repositories
 from scoring.fleet.tables import FLEET_TABLES
 from scoring.log.settings import DEFAULT_LOG_DIR
 from scoring.outcomes.outcome_rules import OutcomeRules
@@ -211,6 +213,45 @@ def test_a_broken_log_is_a_reason_and_no_crash(fleet: Path) -> None:
     assert "iter-3.yaml" in result.error
     (result,) = score_here(fleet, "3.0.0")
     assert (result.error, result.state.iterations, result.state.broken) == ("", 8, 1)
+
+
+@pytest.mark.parametrize(
+    ("lost", "reason"),
+    [
+        (".", "No such file or directory"),
+        (".git", "not a git work tree"),
+        (str(DEFAULT_LOG_DIR), ""),
+    ],
+    ids=["all of it", "its history", "only its log"],
+)
+def test_what_is_lost_before_its_turn_has_no_rows(
+    fleet: Path, lost: str, reason: str
+) -> None:
+    config = read_fleet(fleet)
+    (repository,) = repositories(config)
+    shutil.rmtree(Path(repository.name, lost))
+    result = score_repository(repository, config, find_rubric(config.rubric))
+    assert reason in result.error
+    assert bool(result.tables) is not bool(reason)
+
+
+@pytest.mark.parametrize(
+    ("error", "said"),
+    [
+        (PermissionError(13, "Permission denied", "/a"), "/a: permission denied"),
+        (ValueError("b"), "internal error, please report it: ValueError: b"),
+    ],
+    ids=["the system", "a bug"],
+)
+def test_what_the_system_refuses_is_not_called_a_bug(
+    fleet: Path, monkeypatch: pytest.MonkeyPatch, error: Exception, said: str
+) -> None:
+    def fail(*_: object) -> None:
+        raise error
+
+    monkeypatch.setattr("scoring.fleet.on_worker.backfill_log", fail)
+    (result,) = score_here(fleet)
+    assert result.error == said
 
 
 def test_a_shallow_clone_is_said_to_be_cut(fleet: Path) -> None:

@@ -68,7 +68,7 @@ from scoring.evidence.transcripts.events import Edit, WorkReset
 from scoring.evidence.watched import Watched
 from scoring.files import read_file
 from scoring.fleet.fleet_toml import read_fleet
-from scoring.fleet.sources import repositories
+from scoring.fleet.sources import folder_state, repositories
 from scoring.fleet.unpack import scratch_folder, unpacked
 from scoring.jobs.hook_input import read_hook_input
 from scoring.jobs.label_file import NewLabel, add_labels
@@ -1221,6 +1221,21 @@ def _(here: Here) -> str:
 def _(here: Here) -> str:
     (here.folder / "fleet.toml").write_bytes(b"#" * (2 << 20))
     return refusal(lambda: read_fleet(here.folder / "fleet.toml"))
+
+
+@reaches("scoring.fleet.sources.MOST_FILES")
+def _(here: Here) -> str:
+    """A folder with too many files never has the state that it had, and another one has."""
+    for name in ("few", "many"):
+        (here.folder / name / "folder").mkdir(parents=True)
+        (here.folder / name / "file").touch()
+    (here.folder / "many/folder/file").touch()
+    here.patch.setattr("scoring.fleet.sources.MOST_FILES", 2)
+    few, many = (
+        {folder_state(here.folder / name) for _ in range(2)} for name in ("few", "many")
+    )
+    assert (len(few), len(many)) == (1, 2)
+    return "nothing"
 
 
 def refused_archive(here: Here, members: Iterable[tarfile.TarInfo | bytes]) -> str:

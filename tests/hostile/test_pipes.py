@@ -34,6 +34,11 @@ class TestInARepository:
             ):
                 GitRepository(place)
 
+    def test_what_cannot_be_looked_at_is_not_called_a_pipe(self, repo: Repo) -> None:
+        (repo.path / ".git/packed-refs").symlink_to("packed-refs")
+        with pytest.raises(GitError, match=r"too many levels of symbolic links$"):
+            GitRepository(repo.path)
+
     @pytest.mark.parametrize(
         "command", [("run",), ("doctor",), ("derive",), ("check", "--min-score", "0")]
     )

@@ -3,6 +3,7 @@
 Git opens these files without asking what they are, and would wait for a pipe forever.
 """
 
+import errno
 import os
 import re
 from collections.abc import Iterator
@@ -182,13 +183,15 @@ def refuse_pipe(path: Path, limit: int | None = None) -> None:
         limit: the most bytes that the file may have; None for any number.
 
     Raises:
-        GitError: the file is a pipe or another device, or has more bytes.
+        GitError: the file is a pipe or another device, cannot be looked at, or has more bytes.
     """
     try:
         size = refuse_special(path).st_size
     except (FileNotFoundError, NotADirectoryError):
         return
     except OSError as e:
+        if e.errno != errno.ENXIO:
+            raise GitError(f"{path}: {reason(e)}") from e
         if os.path.realpath(path) == os.devnull:
             return
         raise GitError(f"{path}: {reason(e)}; git would wait for it forever") from e

@@ -350,7 +350,10 @@ def _is_owned_by_another(answer: Answer) -> bool:
 
 def _not_a_work_tree(directory: Path, answer: Answer) -> NotARepositoryError:
     """Return the error about a directory where git opened no work tree: why, and what to do."""
-    why = as_text(answer.stderr).strip().partition("\n")[0].removeprefix("fatal: ")
+    first, _, others = as_text(answer.stderr).strip().partition("\n")
+    why = first.removeprefix("fatal: ")
+    if why.endswith(":"):  # what it announces is on the next lines
+        why = f"{why} {' '.join(others.split())}"
     # Git opens a bare repository without an error, but under our settings refuses one that files
     # of a checkout make.
     if not answer.returncode or b"safe.bareRepository" in answer.stderr:
@@ -359,4 +362,6 @@ def _not_a_work_tree(directory: Path, answer: Answer) -> NotARepositoryError:
     advice = "run da-score in a repository, or name it with --repo-dir"
     if _is_owned_by_another(answer):
         advice = "git config --global --add safe.directory DIR trusts it"
+    elif "repository extension" in why or "git repo version" in why:
+        advice = "a newer git may be able to read it"
     return NotARepositoryError(f"{directory}: not a git work tree ({why}); {advice}")
