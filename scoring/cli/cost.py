@@ -108,7 +108,7 @@ def command(
     notes += notes_on_sources(settings, book)
     groups = cost_sums(paid, by)
     if not groups and not in_period:
-        why = none_chosen(book.units)
+        why = none_chosen(book.units, people)
         if why:
             notes.append(f"{why[0].upper()}{why[1:]}.")
 

@@ -162,7 +162,7 @@ def command(
         "left_out": [session._asdict() for session in left_out],
         "notes": notes,
     }
-    if_none = none_chosen(book.units) or NO_WORK
+    if_none = none_chosen(book.units, people) or NO_WORK
     page = work_page(rows, horizon_days, notes, f"{if_none[0].upper()}{if_none[1:]}.")
     reply(settings, value, page)
 

@@ -2,11 +2,15 @@
 
 from collections.abc import Iterable, Sequence
 
+from scoring.evidence.git.agents import is_by
 from scoring.log.selection import Period
 from scoring.outcomes.unit import Unit
-from scoring.text import counted
+from scoring.text import counted, some_of
 
 from .work_rows import day_of
+
+_MOST_AUTHORS = 5
+"""How many authors a message lists."""
 
 
 def newest_text(units: Iterable[Unit]) -> str:
@@ -18,16 +22,26 @@ def newest_text(units: Iterable[Unit]) -> str:
     return f", and the newest ended on {day_of(max(ends))}" if ends else ""
 
 
-def none_chosen(units: Sequence[Unit]) -> str:
+def none_chosen(units: Sequence[Unit], people: set[str] | None = None) -> str:
     """Return that options choose none of some work, how much there is, and when the newest ended.
 
-    "" without any work to choose from. Talk does not count.
+    "" without any work to choose from. Talk does not count. Authors are named where none of the
+    work is by the people.
+
+    Args:
+        units: the work to choose from.
+        people: what :func:`people_named` returned.
     """
     count = sum(unit.kind != "talk" for unit in units)
     if not count:
         return ""
     units_here = counted(count, "unit of work", "units of work")
-    return f"the options choose none of {units_here} here{newest_text(units)}"
+    text = f"the options choose none of {units_here} here{newest_text(units)}"
+
+    authors = sorted({unit.author.name for unit in units if unit.author.name})
+    if authors and not any(is_by(people, unit.author) for unit in units):
+        text += f"; the authors here are {some_of(authors, _MOST_AUTHORS)}"
+    return text
 
 
 def period_text(period: Period, units: Iterable[Unit]) -> str:

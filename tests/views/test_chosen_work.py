@@ -2,6 +2,7 @@
 
 import datetime
 
+from scoring.evidence.git.agents import Identity
 from scoring.evidence.transcripts.facts import NS
 from scoring.log.selection import Period
 from scoring.outcomes.unit import Unit
@@ -21,6 +22,16 @@ def test_none_chosen_says_how_much_is_here_and_when_the_newest_ended() -> None:
         "the options choose none of 2 units of work here, and the newest ended on 2026-03-01"
     )
     assert none_chosen([TIMELESS]) == "the options choose none of 1 unit of work here"
+
+
+def test_none_chosen_names_the_authors_where_none_of_the_work_is_by_the_people() -> (
+    None
+):
+    units = [TIMELESS, Unit("commit:e", "commit", author=Identity("Ann Lee", "a@b.c"))]
+    none = "the options choose none of 2 units of work here"
+    assert none_chosen(units, {"ann"}) == f"{none}; the authors here are Ann Lee"
+    assert none_chosen(units, {"a@b.c"}) == none_chosen(units) == none
+    assert none_chosen([TIMELESS], {"ann"}).endswith("1 unit of work here")
 
 
 def test_without_work_to_choose_from_nothing_is_said() -> None:
