@@ -417,6 +417,22 @@ def test_a_bare_repository_runs_nothing(tmp_path: Path) -> None:
     assert not touched.exists()
 
 
+@pytest.mark.parametrize("name", ["reftable", "reflogs"])
+def test_branches_in_another_form_than_files_are_named(
+    tmp_path: Path, name: str
+) -> None:
+    folder = archive_of(
+        build_demo(tmp_path / "seed").root, tmp_path / "folder", bare=True
+    )
+    (folder / f"demo.git/{name}").mkdir()
+    (folder / f"demo.git/{name}/tables.list").touch()
+    said = reason(tmp_path, tar_of(folder, tmp_path / "in/x.tar.gz"))
+    if name == "reftable":
+        assert "its branches are in a reftable, which is not copied; git bundle" in said
+    else:
+        assert said == ""
+
+
 def test_a_link_in_the_work_tree_is_a_plain_file(tmp_path: Path) -> None:
     """A result artifact that is a link to a file of the worker says nothing."""
     seed = build_demo(tmp_path / "seed")

@@ -139,9 +139,14 @@ def _copy_bare_repository(source: Path, git: Git) -> str:
 
     Raises:
         TooLargeError: it has more than :data:`MOST_REFS` branches and tags.
-        GitError: git fails.
+        GitError: git fails, or keeps its branches in another form than files.
         OSError: the source cannot be copied.
     """
+    if (source / "reftable").is_dir():
+        raise GitError(
+            "its branches are in a reftable, which is not copied;"
+            " git bundle create NAME.bundle --all makes a bundle with them"
+        )
     _init(git, _format_of_bare(source))
 
     copy = git.directory / ".git"
