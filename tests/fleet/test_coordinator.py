@@ -10,12 +10,14 @@ import pytest
 from helpers.extras import needs
 
 from rubric import find_rubric
+from scoring.cli.fleet import _text_of
 from scoring.errors import FleetError
 from scoring.fleet import coordinator
 from scoring.fleet.coordinator import Coordinator, FleetEvent
 from scoring.fleet.dataset import RepositoryState
 from scoring.fleet.fleet_toml import FleetConfig, Source
 from scoring.fleet.on_worker import BEGUN, Result
+from scoring.fleet.run import FleetReport
 from scoring.fleet.sources import Repository
 
 pytestmark = needs("distributed")
@@ -206,3 +208,12 @@ def test_a_cluster_without_workers_is_an_error(
     started = Coordinator(cluster, FleetConfig(str(tmp_path)), find_rubric("3.1.0"))
     with pytest.raises(FleetError, match="has no workers"):
         list(started.run(fleet_of(tmp_path, 2)))
+
+
+@pytest.mark.parametrize(
+    ("seconds", "said"), [(9.5, "a: 3 scored"), (12.2, "a: 3 scored (took 12 s)")]
+)
+def test_a_repository_that_took_long_says_so(seconds: float, said: str) -> None:
+    more = {"iterations": 3, "broken": 0, "seconds": seconds}
+    event = FleetEvent("done", "a", more)
+    assert _text_of(event, FleetReport("results", "3.1.0")) == said
