@@ -307,6 +307,13 @@ def test_an_entry_does_not_change_which_commits_share_a_test_run(
         ("git revert -n HEAD", 3),
         ("git restore -Ws HEAD~1 src", 3),
         ("git rebase --onto main HEAD", 3),
+        ("git rebase main good", 3),
+        ("git rebase main", 0),
+        ("git fetch -u . +good:own; git reset --hard", 3),
+        ("git fetch . good:main", 0),
+        ("git update-index --cacheinfo 100644,9f,src/a.py; git checkout -- src", 3),
+        ("git update-index --refresh", 0),
+        ("git am ../fix.patch", 3),
         ("git apply -R a.patch", 3),
         ("git clean -fdx", 3),
         ("git worktree add ../w main", 3),
@@ -1110,6 +1117,41 @@ def test_what_git_takes_back_and_brings_again_failed(
     change.commit(FILES, SUBJECT)
     before = [says("git reset --hard HEAD~1"), TESTS, *back]
     keep_session(change, "1 failed in 0.1s", before=before)
+    assert check("--no-failing-tests").status == status
+
+
+FAILS_IN_DOUBT = {
+    "in a stash": [says("git stash"), FAILURE, says("git stash pop")],
+    "beside a file that is no code": [
+        says("git checkout origin/main -- NOTES.md; pytest -q", FAILURE[1])
+    ],
+    "of an older commit, by its name": [
+        says("git checkout origin/main && pytest -q", FAILURE[1])
+    ],
+    "between moves of a note": [
+        says("mv NOTES.md N.md; pytest -q; mv N.md NOTES.md", FAILURE[1])
+    ],
+    "in a folder that is not known": [says('cd "$HERE" && pytest -q', FAILURE[1])],
+    "after a push": [says("git push --dry-run; pytest -q | tail -1", FAILURE[1])],
+}
+
+
+@pytest.mark.parametrize("way", FAILS_IN_DOUBT)
+@pytest.mark.parametrize(
+    ("edited", "status"),
+    [
+        pytest.param([], 0, id="after the pass"),
+        pytest.param([1], 3, id="after an edit"),
+    ],
+)
+def test_a_pass_before_an_edit_hides_no_run_that_may_have_failed_after_it(
+    change: Repo, check: Check, way: str, edited: list[int], status: int
+) -> None:
+    later = {"src/c.py": OTHER["src/a.py"]}
+    change.commit({**FILES, **later}, SUBJECT)
+    edits = [says(f"cat > src/c.py <<'EOF'\n{later['src/c.py']}EOF") for _ in edited]
+    files = FILES if edited else {**FILES, **later}
+    keep_session(change, TESTS[1], files=files, before=[*edits, *FAILS_IN_DOUBT[way]])
     assert check("--no-failing-tests").status == status
 
 

@@ -7,6 +7,7 @@ from operator import attrgetter, itemgetter
 
 from msgspec.structs import replace
 
+from scoring.evidence.commands.tested_code import are_no_code
 from scoring.evidence.transcripts.events import (
     AgentStarted,
     Call,
@@ -150,10 +151,12 @@ class _Collector:
 
         A call without a result waits for a result, and a result without a call for a call: another
         file may have it. Where a run ended in another iteration, only the call counts, or that it
-        failed, where nothing was edited between the call and the commit.
+        failed, where no code was edited between the call and the commit.
         """
         last_edits: dict[int, int] = {}  # the index of the last edit, by part
-        for index, _ in file.located(Edit):
+        for index, edit in file.located(Edit):
+            if are_no_code([file.text(edit.path)]):
+                continue
             part = file.parts[index]
             last_edits[part] = max(index, last_edits.get(part, -1))
 
@@ -244,6 +247,7 @@ def _without_result(run: TestRun) -> TestRun:
         passed=None,
         passed_tests=None,
         failed_tests=None,
+        may_have_failed=False,
     )
 
 

@@ -84,7 +84,7 @@ class Sightings:
             folder: the folder in which the commit was made; "": not known.
             committed: lines that the commit adds and that were written here, by the path and the
                 line's hash. A run that failed counts then unless its edits were certainly undone
-                (:func:`certainly_undone`). None: not known.
+                (:func:`certainly_undone`), and so does one that may have failed. None: not known.
         """
         until = NS_MAX if end is None else end
         all_runs = self.of(TestRun)
@@ -133,9 +133,12 @@ class Sightings:
         )
 
         runs_before_end = [run for run in runs if run.began <= until]
-        standing = self._standing(runs_before_end, until, folder)
+        judged = runs_before_end
+        if committed is not None:
+            judged = [_failed_in_doubt(run, edits) for run in runs_before_end]
+        standing = self._standing(judged, until, folder)
         if standing and standing.event.passed is False and passed_reviews:
-            with_reviews = [*runs_before_end, *passed_reviews]
+            with_reviews = [*judged, *passed_reviews]
             with_reviews.sort(key=attrgetter("began"))
             standing = self._standing(with_reviews, until, folder)
         if standing:
@@ -323,6 +326,20 @@ def _tested_before(change: Sighting) -> int:
     if change.event.is_tested:
         return change.time - 1
     return change.time
+
+
+def _failed_in_doubt(run: Sighting, edits: Sequence[Sighting]) -> Sighting:
+    """Return a run that may have failed as one that failed, on other code, if it follows an edit.
+
+    Tests that passed before it then count only if no code was edited since them.
+
+    Args:
+        run: the run.
+        edits: the edits of code, by time.
+    """
+    if not run.event.may_have_failed or not edits or run.began <= edits[0].time:
+        return run
+    return run._replace(event=replace(run.event, passed=False, of_other_code=True))
 
 
 def _newly_failed(

@@ -37,14 +37,14 @@ _SWITCHED = re.compile(
 )
 
 _KEEP_CODE = frozenset(
-    "add am annotate archive blame branch bundle cat-file check-attr check-ignore check-mailmap"
+    "add annotate archive blame branch bundle cat-file check-attr check-ignore check-mailmap"
     " check-ref-format cherry clone commit commit-graph commit-tree config"
     " count-objects credential describe diff diff-files diff-index diff-tree difftool fetch"
     " for-each-ref format-patch fsck gc grep hash-object help init interpret-trailers lfs log"
     " ls-files ls-remote ls-tree maintenance merge-base merge-file merge-tree mergetool"
     " mktree mv name-rev notes pack-refs patch-id prune pull push range-diff reflog remote"
     " repack request-pull rerere rev-list rev-parse rm shortlog show show-branch show-ref status"
-    " stripspace submodule tag update-index var verify-commit verify-pack verify-tag version"
+    " stripspace submodule tag var verify-commit verify-pack verify-tag version"
     " whatchanged write-tree".split()
 )
 """Subcommands of git that put no code into the work tree that other commits have, or more code."""
@@ -144,7 +144,11 @@ def _checks_out_other_code(call: GitCommand) -> bool:
         case "revert":
             return "--quit" not in options
         case "rebase":
-            return "--onto" in options
+            return "--onto" in options or len(operands) > 1
+        case "fetch":
+            return not options.isdisjoint(("-u", "--update-head-ok"))
+        case "update-index":
+            return not options.isdisjoint(("--cacheinfo", "--index-info"))
         case "symbolic-ref":
             return len(operands) > 1  # with a branch that HEAD is to name
         case "apply":

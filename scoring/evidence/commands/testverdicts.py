@@ -39,11 +39,18 @@ class TestVerdict(NamedTuple):
         passed: whether the run passed; None when nothing certain says whether it did.
         passed_tests: how many tests passed; None when no number is stated.
         failed_tests: how many tests failed; None when no number is stated.
+        may_have_failed: whether, without a verdict, something says that tests failed: these, tests
+            of other code, or tests that another command ran.
     """
 
     passed: bool | None = None
     passed_tests: int | None = None
     failed_tests: int | None = None
+    may_have_failed: bool = False
+
+    def doubted(self) -> "TestVerdict":
+        """Return no verdict, since it is not known what this one is about."""
+        return TestVerdict(may_have_failed=self.passed is False or self.may_have_failed)
 
 
 _UNKNOWN = TestVerdict()
@@ -66,14 +73,26 @@ def verdict_of(
         may_be_refused: whether the output may be words of the harness, that it did not run the
             line. They are not looked for in what a command printed.
     """
-    table = tool_table()
     text = without_terminal_codes(output)
     text = text.replace("\r\n", "\n").replace("\r", "\n")
+    verdict = _verdict_of(command, text, failed, may_be_refused=may_be_refused)
+    if verdict and command and command.other_code == "last":
+        return verdict.doubted()
+    return verdict
+
+
+def _verdict_of(
+    command: TestCommand | None,
+    text: str,
+    failed: bool | None,
+    *,
+    may_be_refused: bool,
+) -> TestVerdict | None:
+    """Return how a test run ended, as :func:`verdict_of`, of whichever code it was."""
+    table = tool_table()
     succeeded = failed is False
     if may_be_refused and not succeeded and table.refused.match(text):
         return None
-    if command and command.other_code == "last":
-        return _UNKNOWN
 
     tools = _tools_that_may_report(text, command)
     if command is None and not tools:
@@ -95,8 +114,10 @@ def verdict_of(
         return verdict
 
     by_status = _by_status(text, command, tools, None if ended_early else failed)
-    if verdict is None or command.other_code or command.hooks == "before":
+    if verdict is None:
         return by_status
+    if command.other_code or command.hooks == "before":
+        return verdict.doubted() if by_status.passed is None else by_status
     if command.hooks or command.repeats_failed:
         # Where it repeats a run, a failure may be that of the first, and a pass is the last.
         if success and failure:

@@ -161,7 +161,7 @@ class ObservedRuns:
     ) -> TestRun:
         """Return the run of a call that runs tests, from where it ended and its verdict."""
         if command.folder is None:
-            verdict = TestVerdict()  # it is not known which code was tested
+            verdict = verdict.doubted()  # it is not known which code was tested
         label = self._paths.number(command.label)
         return _with_verdict(opened.run_at(ended_at, command, label), verdict)
 
@@ -212,6 +212,7 @@ def _with_verdict(run: TestRun, verdict: TestVerdict) -> TestRun:
         passed=verdict.passed,
         passed_tests=verdict.passed_tests,
         failed_tests=verdict.failed_tests,
+        may_have_failed=verdict.may_have_failed,
     )
 
 
