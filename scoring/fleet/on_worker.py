@@ -188,7 +188,7 @@ def _rows_of(
         report: gets a warning where outcomes are not known or the history is cut.
 
     Raises:
-        GitError: there is no log, and git cannot read the repository.
+        GitError: git cannot read a repository without a log.
     """
     settings = plan.settings
     repo_dir = settings.repo_dir

@@ -44,25 +44,15 @@ _WITHOUT_ROWS = re.compile(r"session-.*\.score\.yaml|.*\.tmp", re.DOTALL)
 
 ARCHIVE_ENDINGS = (".tar", ".tgz", ".tar.gz", ".tar.zst")
 
-_OBJECT_FIELDS = (
-    "ETag",
-    "etag",
-    "md5Hash",
-    "content_md5",
-    "mtime",
-    "LastModified",
-    "last_modified",
-    "updated",
-    "ino",
-    "size",
+_OBJECT_FIELDS = tuple(
+    "ETag etag md5Hash content_md5 mtime LastModified last_modified updated ino size".split()
 )
 """The values that file systems give of a file and that change with each change of the file."""
 
 _REFTABLES = "reftable/tables.list"
 """What git writes with every change of a ref, where refs are in tables."""
 
-_LONGEST_REF = 4096
-
+_LONGEST_REF = 4096  # bytes
 MOST_FILES = 300_000
 """How many files and folders below a folder are looked at. One with more counts as changed."""
 
