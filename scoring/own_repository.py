@@ -144,10 +144,11 @@ def _as_git_errors(folder: Path | str) -> Iterator[None]:
 
 @contextmanager
 def _opened(folder: Path | str) -> "Iterator[Repo]":
-    """Open the repository around a folder for the block.
+    """Open the repository around a folder for the block, whatever ``GIT_DIR`` and the like say.
 
     Raises:
         NotARepositoryError: the folder is in no work tree.
+        GitError: git or its settings cannot be read, or the block raises an error that says so.
     """
     with _as_git_errors(folder):
         from git import Repo

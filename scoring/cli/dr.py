@@ -205,8 +205,9 @@ def extract(
 ) -> None:
     """Cut claims out of text by rules, and print a transcript for you to look through.
 
-    The rules are rough. FILE is text, in which a line "Round 2" begins a round, or a transcript
-    with outputs that have a text and no claims. An output with claims stays as it is.
+    The rules are rough. FILE is text, in which a line "Round 2" begins a round and what is before
+    the first such line is left out, or a transcript with outputs that have a text and no claims. An
+    output with claims stays as it is.
 
     Example:  da-score dr extract notes.md > deliberation.json
     """

@@ -311,7 +311,8 @@ def _print_page(shown: IterationToShow, settings: Settings) -> None:
 def hooks_behind(score: PersistedScore, log_dir: Path) -> list[HookOutcome]:
     """Return the hook outcomes that a score rests on, in byte order of rule and sentinel.
 
-    The list is empty where the hook signal is absent. Warns where the outcomes cannot be read.
+    The list is empty where the hook signal is absent, and after a warning where the outcomes cannot
+    be read.
     """
     if not any(
         row.signal == "hook_outcomes" and row.present for row in score.breakdown

@@ -50,7 +50,7 @@ def command(
     """Say what became of the work, score the whole log, and say what to look at.
 
     Writes iter-N.score.yaml and session-ID.score.yaml next to the entries. --last, --since and
-    --task choose what is printed; the whole log is scored and written in any case.
+    --task choose what is printed; the whole log is scored, and written without --no-write.
 
     Example:  da-score run --last 5
     """

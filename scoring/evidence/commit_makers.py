@@ -199,10 +199,9 @@ def _sort_sessions(agents: AgentCommits, work: WorkOfAgents) -> None:
 
 
 def _commits_in_git(work: WorkOfAgents, trunk_and_tips: bool) -> AgentCommits:
-    """Return the commits in git that may get an entry, without merges.
+    """Return the commits in git that may get an entry, and merges by :func:`_is_work`.
 
-    Of what is proposed, where only trusted evidence counts, merges come too that agents made. A
-    commit that became another one is left out, and what its message says of checkpoints and
+    A commit that became another one is left out, and what its message says of checkpoints and
     agents goes to the other one where the message of the other one says nothing of them.
 
     Args:
@@ -262,10 +261,11 @@ def _commits_in_git(work: WorkOfAgents, trunk_and_tips: bool) -> AgentCommits:
 def _is_work(
     merge: WrittenCommit, shown: Collection[str], history: AttributedHistory
 ) -> bool:
-    """Return whether a merge that is proposed may have work of an agent in itself.
+    """Return whether a merge may have work of an agent in itself.
 
-    It may where it names a checkpoint, or a session shows it, or where it names an agent and has a
-    file as none of its parents has it. Any other merge may not.
+    It may where HEAD has it and the trunk has not, only trusted evidence counts, and it names a
+    checkpoint, or a session shows it, or where it names an agent and has a file as none of its
+    parents has it. Any other merge may not.
 
     Args:
         merge: the merge.

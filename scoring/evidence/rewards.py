@@ -113,9 +113,10 @@ def _eval_run(folder: Path) -> GradedRun | None:
 
 
 def _trial(folder: Path) -> GradedRun | None:
-    """Read a trial of Harbor.
+    """Read a trial of Harbor, which has no reward where nothing graded it.
 
-    None where the file is missing, too large or broken, or has the result of a whole job.
+    None where its ``result.json`` is missing, too large or broken, or has the result of a whole
+    job.
     """
     result = value_in(folder / TRIAL, SIZE_LIMIT)
     if not isinstance(result, dict):

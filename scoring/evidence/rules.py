@@ -173,9 +173,9 @@ class Sources(Frozen):
             repo_dir: a folder in the repository.
             directories: folders of transcripts that the user names. Without any, the rules that
                 observe look in the default folders.
-            options: how evidence is found and read. With ``transcripts`` "none" no folder counts,
-                and ``trunk`` counts only under the rules that observe.
-            hinted: folders of transcripts that a harness names.
+            options: how evidence is found and read. With ``transcripts`` "none" no folder of them
+                counts. Only the rules that observe use ``trunk``.
+            hinted: folders of transcripts that a harness names, which all rules read too.
         """
         reading: dict[str, Any] = dict(options or {})
         way = reading.pop("transcripts", None)

@@ -15,7 +15,7 @@ _TABLE_SUFFIXES = frozenset({".toml", ".txt"})
 
 @cache
 def digest_of_tables() -> str:
-    """Return a short digest of the names and bytes of all tables, which are read once."""
+    """Return a digest, 16 digits, of names and bytes of all ``*.toml`` and ``*.txt`` files here."""
     tables = sorted(
         path for path in _EVIDENCE.rglob("*") if path.suffix in _TABLE_SUFFIXES
     )

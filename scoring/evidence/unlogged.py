@@ -215,10 +215,11 @@ def _record_of(iteration: int, name: str, agents: AgentCommits) -> IterationReco
 def named_by_entries(
     records: Iterable[IterationRecord], history: AttributedHistory, agents: AgentCommits
 ) -> dict[str, str]:
-    """Return the commits that entries name: by the name of each, which entry names it, in words.
+    """Return, for each commit that entries name, which one does, as ``iteration 5 names it``.
 
-    An entry names a commit by the SHA, by the checkpoint, or by the commit's name before it landed.
-    Where several entries name a commit, the first one counts.
+    The keys are SHAs, or what entries call a commit that git lacks. An entry names a commit by the
+    SHA, by the checkpoint, or by the commit's name before it landed. Where several entries name a
+    commit, the first one counts.
 
     Args:
         records: the entries.

@@ -265,7 +265,7 @@ def _last_node(node: CollectionNode) -> Node:
 
 
 def _end_of(source: str, node: Node) -> int:
-    """Return the index where a node ends, without the blank lines and comments that follow."""
+    """Return the index where a node ends: before blank lines, and mostly before comments."""
     if isinstance(node, CollectionNode) and not node.flow_style and node.value:
         return _end_of(source, _last_node(node))
 

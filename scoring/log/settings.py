@@ -200,7 +200,9 @@ def _override(
 
 
 def _located(key: str, value: Any, where: str, repository: Path | None) -> Any:
-    """Return the value of a setting, with paths as they are from the current directory.
+    """Return the value of a setting. Paths in a file of a repository begin in the repository.
+
+    Patterns of folders become absolute, unless they begin with a wildcard.
 
     Args:
         key: the setting.

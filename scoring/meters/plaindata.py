@@ -226,7 +226,8 @@ def read_config(path: Path | str) -> PlainData:
     """Return what a TOML, JSON or YAML file says.
 
     Raises:
-        InputError: the file cannot be read, is broken, or is not a table with each key once.
+        InputError: the file has another ending, cannot be read, is broken, is not a table, or has
+            a key twice.
     """
     suffix = Path(path).suffix.lower()
     path = str(path)

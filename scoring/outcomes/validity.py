@@ -247,7 +247,7 @@ def _clear_of_chance(chances: Sequence[tuple[float, str]]) -> tuple[str, ...]:
 
 
 def _by_band(cases: Sequence[Case]) -> tuple[BandRow, ...]:
-    """Return a row for each band, the one with the highest mean score first."""
+    """Return the mean outcome of each band, the band with the highest mean score first."""
     groups = lists_by_key((case.band, case) for case in cases)
 
     def order(band: str) -> tuple[float, str]:

@@ -210,7 +210,7 @@ def _read(path: Path) -> bytes:
 
     Raises:
         NotFoundError: the file does not exist.
-        InputError: it cannot be read, or is a link to elsewhere.
+        InputError: it cannot be read, is too large, or is a link out of its folder.
     """
     try:
         return read_file(path, within=path.parent)

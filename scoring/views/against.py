@@ -216,7 +216,10 @@ def _too_few(measure: Measure, first: Sample, second: Sample) -> str:
 def _intervals(
     measure: Measure, first: Sample, second: Sample
 ) -> tuple[Interval, Interval]:
-    """Return the 95 % interval of a difference, and the 99 % interval that decides the verdict."""
+    """Return the 95 % interval of a difference, and the 99 % interval that decides the verdict.
+
+    The difference is that of the first side less the second. Each has at least one unit.
+    """
     if measure.kind == "share":
         return (
             share_difference_interval(first.clusters, second.clusters),

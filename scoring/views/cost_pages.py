@@ -17,9 +17,10 @@ _MOST_GROUPS = 60
 
 
 def cost_page(costs: Costs) -> Page:
-    """Yield what work cost: the sum, the sums of the groups, and the dearest units.
+    """Yield what work cost: the sum, what it lacks, up to 60 groups, and the dearest units.
 
-    Where no cost is known, only that, the responses without a price, and the notes.
+    What it lacks are responses without a price, units without a known cost, and notes. Where no
+    cost is known at all, only this is yielded.
     """
     total = costs.total
     if total.cost is None:

@@ -42,7 +42,7 @@ def labels_of(
     Args:
         log_dir: the log.
         iterations: the numbers of the iterations.
-        warn: takes a message about labels that cannot be used.
+        warn: takes a message about a file of labels that is broken, which has none then.
     """
     labels = {}
     for iteration in iterations:

@@ -71,10 +71,10 @@ def other_work(rows: WorkRows) -> OtherWork:
 
 
 def last_ends(rows: WorkRows) -> dict[object, int]:
-    """Return for each session when the last one of some units ended, in nanoseconds.
+    """Return when the last unit of each session ended, in ns since 1970; 0 if that is not known.
 
     Args:
-        rows: the units, in the order in which they ended. A later row replaces an earlier one.
+        rows: the units, in the order in which they ended.
     """
     ended_at: dict[object, int] = {}
     for row in rows:

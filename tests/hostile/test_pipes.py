@@ -89,16 +89,19 @@ class TestInARepository:
         assert ".gitignore: is not a plain file" in one_line(found)
         assert not settings.exists()
 
-    @pytest.mark.parametrize("lent", [False, True], ids=["its own", "that it borrows"])
+    @pytest.mark.parametrize("lent", ["", "{}\n", '"{}"\n', '"\\x"\n{}\n'])
     def test_in_place_of_an_object_is_named_at_once(
-        self, repo: Repo, lent: bool
+        self, repo: Repo, lent: str
     ) -> None:
+        """``lent`` is how the repository names the folder that it borrows from, if it does."""
         sha = repo.commit({"a": "b"})
         objects = repo.path / ".git/objects"
         if lent:
             objects = objects.rename(repo.path.parent / "lent")
             (repo.path / ".git/objects/info").mkdir(parents=True)
-            (repo.path / ".git/objects/info/alternates").write_text(f"{objects}\n")
+            (repo.path / ".git/objects/info/alternates").write_text(
+                lent.format(objects)
+            )
         assert GitRepository(repo.path).resolve(["HEAD"]) == {"HEAD": sha}
         make_fifo(objects / sha[:2] / sha[2:])
         with pytest.raises(GitError, match=f"{sha[2:]}: is not a plain file"):

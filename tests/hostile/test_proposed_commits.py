@@ -318,6 +318,7 @@ def test_an_entry_does_not_change_which_commits_share_a_test_run(
         ("git clean -fdx", 3),
         ("git worktree add ../w main", 3),
         ("gh pr checkout 7", 3),
+        ("git checkout own; gh pr checkout 7", 3),
         ("git rm -rq src", 3),
         ("mv src /tmp/x", 3),
         ("git submodule update", 0),

@@ -62,15 +62,16 @@ class KnownCommit(NamedTuple):
 def known_commits(
     questions: Sequence[Question], trees: Iterable[Tree], became: Mapping[str, str]
 ) -> list[KnownCommit]:
-    """Return the known commits of the sessions in trees, by time.
+    """Return the known commits of the sessions in trees.
 
-    Those that iterations name come after all others.
+    Those that iterations name come after all others. Each of the two groups is in order of time.
 
     A commit is known in these cases, of which the first that fits counts:
 
     - an iteration has its name;
     - the commit of an iteration became this commit, by ``Question.landed``;
-    - ``became`` has its digits: it became the commit of an iteration, or no entry is about it.
+    - ``became`` has its digits. Its iteration is then the one with the commit that it became, or
+      none.
 
     Args:
         questions: the iterations.

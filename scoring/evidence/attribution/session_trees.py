@@ -251,7 +251,7 @@ class AllWork:
 def trees_of(
     work: AllWork, recorded: Collection[str], name_of: Callable[[WrittenFile], str]
 ) -> dict[SessionKey, Tree]:
-    """Return the tree of each session that has lines, by the key of the session.
+    """Return the tree of each session and sub-agent with lines, by its key. Set ``root`` of files.
 
     Args:
         work: the transcripts and their sessions.

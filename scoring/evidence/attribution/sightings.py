@@ -193,7 +193,7 @@ class Sightings:
         return standing
 
     def _code_changes(self, end: int) -> dict[SessionKey, CodeChanges]:
-        """Return when other code was put into the work tree, up to the end.
+        """Return when other code was checked out, or edited code removed, up to the end.
 
         A session and its sub-agents are together, by the key of the session.
         """

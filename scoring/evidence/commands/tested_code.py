@@ -74,25 +74,32 @@ def stash_states(commands: Commands) -> list[bool]:
 def checked_out_code(commands: Commands, folder: str = "") -> str | None:
     """Return what a line puts into the work tree in place of its code; the last command decides.
 
-    A new branch of the current commit keeps the code, and so does a merge. Files that are not code
-    do not count, and neither does what git does outside of the folder of the line.
+    A new branch of the current commit keeps the code, and so does a merge that is committed. Files
+    that are not code do not count, and neither does what git does outside of the folder of the
+    line, where that is known.
 
     Args:
         commands: the commands of the line.
         folder: the folder in which they start; "": not known.
 
     Returns:
-        The branch, tag or SHA that ``git checkout`` or ``git switch`` names alone; :data:`ADDED`;
-        "" for other code, as after ``git revert`` or ``git clean``; None where the code stays.
+        The branch, tag or SHA that ``git checkout`` or ``git switch`` names alone; :data:`ADDED`
+        where one command alone changes code, and adds to it; "" for other code, as after ``git
+        revert`` or ``git clean``; None where the code stays.
     """
     code = None
-    if any(command.words[:3] == ("gh", "pr", "checkout") for command in commands):
-        code = ""
-    for call in git_commands(commands):
+    calls = {call.position: call for call in git_commands(commands)}
+    for index, command in enumerate(commands):
+        if command.words[:3] == ("gh", "pr", "checkout"):
+            code = ""
+        call = calls.get(index)
+        if call is None:
+            continue
+
         top = f"{posixpath.normpath(folder)}/"
         named = dict(pairwise(call.options)).get("-C", "")
         other = f"{posixpath.normpath(posixpath.join(folder, named))}/"
-        is_here = top.startswith(other) or other.startswith(top)
+        is_here = not folder or top.startswith(other) or other.startswith(top)
         if is_here and _checks_out_other_code(call):
             is_named = call.subcommand in ("checkout", "switch")
             alone = _NAME.fullmatch(" ".join(call.arguments)) if is_named else None

@@ -243,9 +243,10 @@ class _Walk(NamedTuple):
         return simple
 
     def _split_files(self, pair: CommitPair, state: State, patch: Patch) -> Patch:
-        """Return the patches of new files that were split off renamed files with followed lines.
+        """Return the patches of new files that were split off files that a commit renamed.
 
-        Nothing where the commit renamed too many of these. Of many new files only the first count.
+        These have followed lines, or the commit is a followed one. Empty for more of them than
+        :data:`_MOST_SPLITS`; as many new files are looked at, the first ones.
         """
         follows_all = pair.commit in self.lines.commits
         sources = []

@@ -23,7 +23,7 @@ def may_change_files(lines: LineHistory, merge: str, parents: Sequence[str]) -> 
 def added_by_merge(
     lines: LineHistory, merge: str, parents: Sequence[str], trunk: Collection[str]
 ) -> Counter[FileLine] | None:
-    """Count the lines of a merge, by path and hash, that are in none of its parents.
+    """Count the lines of a merge that are in none of its parents, as strict :func:`hashes_added`.
 
     Without any, count the lines that are neither in its first parent nor in a parent on the trunk:
     another parent may have been made to have what a session wrote.

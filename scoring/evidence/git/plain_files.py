@@ -126,17 +126,23 @@ def folders_of_objects(objects: Path) -> Iterator[Path]:
 def _borrowed(folder: Path) -> list[str]:
     """Return the real paths of the folders from which a folder of objects borrows some.
 
-    Where its ``info/alternates`` cannot be read, it borrows nothing.
+    Where its ``info/alternates`` cannot be read, it borrows nothing. A path in quotes has escapes,
+    and is passed over if these are broken.
     """
     try:
-        text = os.fsdecode(read_file(folder / "info/alternates", _ALTERNATES_LIMIT))
+        text = read_file(folder / "info/alternates", _ALTERNATES_LIMIT)
     except InputError:
         return []
 
     borrowed = []
-    for line in text.split("\n"):
-        if "\0" not in line:
-            borrowed.append(os.path.realpath(folder / line))
+    for line in text.split(b"\n"):
+        if line.startswith(b'"'):
+            try:
+                line = line[1:-1].decode("unicode_escape").encode("latin-1")
+            except ValueError:
+                continue
+        if b"\0" not in line:
+            borrowed.append(os.path.realpath(folder / os.fsdecode(line)))
     return borrowed
 
 

@@ -318,7 +318,10 @@ class ClaudeCode(Harness):
         return [Home(expanded(folder) / "projects", folder) for folder in usual]
 
     def claims(self, line: PlainData) -> bool:
-        """Return whether Claude Code wrote a line: it has one of a few keys, and no ``payload``."""
+        """Return whether Claude Code wrote a line: it or its ``message`` has one of a few keys.
+
+        A line with a ``payload`` is that of another harness.
+        """
         if "payload" in line:
             return False
         if not line.keys().isdisjoint(("sessionId", "leafUuid", "snapshot")):

@@ -305,7 +305,7 @@ class Codex(Harness):
         ]
 
     def copy(self, path: Path) -> Copy | None:
-        """Return of which rollout a file is a copy, by its name, or None for another file.
+        """Return which rollout a file is a copy of, by its name, or None for another file.
 
         A copy may be archived, compressed, or in another folder that is read.
         """

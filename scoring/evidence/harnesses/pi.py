@@ -143,7 +143,11 @@ class Pi(Harness):
     places = (("PI_CODING_AGENT_DIR", "~/.pi/agent", "sessions"),)
 
     def homes(self, environment: Mapping[str, str]) -> list[Home]:
-        """Return the folder of all sessions: of a variable, else of the settings, or the usual."""
+        """Return the folder of all sessions.
+
+        ``PI_CODING_AGENT_SESSION_DIR`` names it, or ``settings.json`` in the folder of the agent;
+        else it is ``sessions`` there. ``PI_CODING_AGENT_DIR`` names the folder of the agent.
+        """
         named = home_named(environment, "PI_CODING_AGENT_SESSION_DIR", "")
         if named.origin:
             return [named]

@@ -375,9 +375,9 @@ class PathTexts:
 
 
 def lines_of_documents(command: str, written: list[str]) -> dict[str, Hashes]:
-    """Return the lines of the here-documents that ``cat`` writes to files.
+    """Return the hashes of lines and words of the here-documents that ``cat`` writes to files.
 
-    A document without an end is left out.
+    Those of several documents for one file are together. One without an end is left out.
 
     Args:
         command: the text of the command.
@@ -389,7 +389,7 @@ def lines_of_documents(command: str, written: list[str]) -> dict[str, Hashes]:
     lines: dict[str, Hashes] = {}
     for document in islice(_DOCUMENT.finditer(command), _MOST_DOCUMENTS):
         mark = document["end"] or document["end2"]
-        end = command.find(f"\n{mark}", document.end() - 1)
+        end = f"{command}\n".find(f"\n{mark}\n", document.end() - 1)
         target = "/" + (document["to"] or document["to2"])
         path = next((path for path in written if f"/{path}".endswith(target)), "")
         if end >= 0 and path:

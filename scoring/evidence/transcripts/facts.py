@@ -373,7 +373,7 @@ def time_stamp(time: int | None) -> str:
 
 @lru_cache(100_000)
 def _start_of_minute(text: str, zone: str) -> int | None:
-    """Return when a minute began, in seconds since 1970, or None if it or its zone cannot exist."""
+    """Return when a minute as 2026-05-01T10:30 began in Z or +02:00, in s since 1970, or None."""
     year, month, day, hour, minute = map(int, re.split("[-T:]", text))
     if hour >= 24 or minute >= 60:
         return None

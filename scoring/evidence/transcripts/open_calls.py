@@ -175,7 +175,8 @@ class OpenCall:
         """Return whether there are folders, and each is known and elsewhere (:func:`is_elsewhere`).
 
         Args:
-            folders: the folders as commands name them; None: not known.
+            folders: the folders, absolute or from the folder in which the call starts; None: not
+                known.
             homes: the absolute paths of the folders of the session.
         """
         return bool(folders) and all(
@@ -258,6 +259,9 @@ class OpenCall:
     ) -> None:
         """Note which files commands write, may write, change in an unknown way, and remove.
 
+        What here-documents write is in ``written`` then. Where the text is cut or names too many
+        files, any file may be written: ``$``.
+
         Args:
             commands: the commands of the call.
             text: the text of the commands.
@@ -333,7 +337,7 @@ class OpenCall:
 
 
 def refuse_many_calls(count: int) -> None:
-    """Refuse a transcript of which so many calls are held.
+    """Refuse a transcript of which too many calls have to be kept in memory.
 
     Raises:
         OSError: these are more than :data:`MOST_CALLS`.

@@ -151,7 +151,10 @@ def _signal_table(examination: Examination) -> Table:
 
 
 def _heads(examination: Examination) -> Iterator[Pair]:
-    """Yield what was found of the log and the repository: nothing of the trunk if none was read."""
+    """Yield what was found of the log and the repository.
+
+    Where no trunk was looked for, the rows end with the remotes.
+    """
     log = examination.log
     text = f"{counted(log.iterations, 'iteration')} in {log.path}"
     if log.broken:

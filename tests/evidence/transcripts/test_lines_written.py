@@ -125,6 +125,10 @@ def test_a_patch_adds_lines_to_several_files() -> None:
         ),
         "no file": (f"cat <<'EOF'\n{NEW}\nEOF", {}),
         "no end": (f"cat > a.py <<'EOF'\n{NEW}", {}),
+        "a line that begins as the end": (
+            f"cat > a.py <<'EOF'\nEOFX = 1\n{NEW}\nEOF",
+            {"a.py": (*hashes("EOFX = 1"), *hashes(NEW))},
+        ),
         "a name that is not known": (f"cat > $FILE <<'EOF'\n{NEW}\nEOF", {}),
         "another program": (f"python - > a.py <<'EOF'\n{NEW}\nEOF", {}),
     },
