@@ -27,7 +27,7 @@ _Command: TypeAlias = tuple[SessionKey, str, str]
 
 
 class _Run(NamedTuple):
-    """A run of tests that has a verdict and of which the command is known.
+    """A run of tests that has a verdict, or may have failed, and of which the command is known.
 
     Attributes:
         place: the path of its transcript, and the number of its line, from 1.
@@ -85,8 +85,11 @@ def note_later_passes(units: Sequence[OpenUnit], files: Sequence[File]) -> None:
     edits = _uncommitted_edits(units, committed, files)
     switches = _switches(files)
     for (session, _, command), runs in lists_by_key(_runs(files)).items():
+        with_verdict = [run for run in runs if run.event.passed is not None]
+        if not with_verdict:
+            continue
         # of runs in one second the last one
-        last = max(reversed(runs), key=attrgetter("began"))
+        last = max(reversed(with_verdict), key=attrgetter("began"))
         for run in runs:
             for unit in unit_of_run.get(run.place, ()):
                 since = max(run.began, committed.get(unit, 0))
@@ -100,14 +103,17 @@ def note_later_passes(units: Sequence[OpenUnit], files: Sequence[File]) -> None:
 
 
 def _runs(files: Iterable[File]) -> Iterator[tuple[_Command, _Run]]:
-    """Yield the runs of tests that have a verdict and a known command, each after the command.
+    """Yield the runs of tests of a known command, each after the command.
 
-    A run of which several files have the line comes once.
+    Runs without a verdict are left out unless they may have failed. A run of which several files
+    have the line comes once.
     """
     for file in files:
         for index, event in file.located(TestRun):
             command = file.text(event.command)
-            if event.passed is None or not command or not file.fresh[index]:
+            if not command or not file.fresh[index]:
+                continue
+            if event.passed is None and not event.may_have_failed:
                 continue
 
             key = (file.key, file.text(event.folder), command)

@@ -1156,6 +1156,26 @@ def test_a_pass_before_an_edit_hides_no_run_that_may_have_failed_after_it(
     assert check("--no-failing-tests").status == status
 
 
+@pytest.mark.parametrize(
+    ("later", "status"),
+    [
+        pytest.param([TESTS], 0, id="a pass"),
+        pytest.param([says("git checkout main"), TESTS], 3, id="on other code"),
+    ],
+)
+def test_a_later_pass_excuses_a_run_that_may_have_failed(
+    change: Repo, check: Check, later: list[tuple[str, str]], status: int
+) -> None:
+    added = {"src/c.py": OTHER["src/a.py"]}
+    change.commit({**FILES, **added}, SUBJECT)
+    before = [
+        says(f"cat > src/c.py <<'EOF'\n{added['src/c.py']}EOF"),
+        *FAILS_IN_DOUBT["in a stash"],
+    ]
+    keep_session(change, TESTS[1], files=FILES, before=before, after=later)
+    assert check("--no-failing-tests").status == status
+
+
 FAULT = "def fault(x):\n    raise ValueError(x)\n"
 FAILED_WITH_A_FAULT = [
     says(f"cat > src/b.py <<'EOF'\n{FAULT}EOF"),
