@@ -1224,6 +1224,47 @@ def test_a_failed_run_counts_unless_its_code_went_and_tests_passed_before(
 
 
 @pytest.mark.parametrize(
+    ("changes", "status"),
+    [
+        pytest.param([says("sed -i s/sum/max/ src/a.py")], 3, id="an edit unseen"),
+        pytest.param([says("sed -i s/sum/max/ NOTES.md")], 0, id="no code"),
+        pytest.param([says("git apply ../p")], 3, id="a patch"),
+        pytest.param(
+            [says("git switch main"), says("git switch own")], 3, id="a branch"
+        ),
+        pytest.param([says("git switch -c own2")], 0, id="a new branch"),
+        pytest.param([says("mv src/a.py src/y.py")], 3, id="moved away"),
+        pytest.param([says("rm -rf .pytest_cache")], 0, id="no code removed"),
+        pytest.param(FAILED_WITH_A_FAULT, 0, id="another fault, taken back"),
+    ],
+)
+def test_a_failed_run_counts_if_code_was_changed_between_the_pass_and_the_fault(
+    change: Repo, check: Check, changes: list[tuple[str, str]], status: int
+) -> None:
+    change.commit(FILES, SUBJECT)
+    keep_session(change, TESTS[1], before=[*changes, *FAILED_WITH_A_FAULT])
+    assert check("--no-failing-tests").status == status
+
+
+@pytest.mark.parametrize(
+    ("passed", "status"),
+    [
+        *((passed, 3) for passed in ON_OTHER_CODE.values()),
+        pytest.param([TESTS], 0, id="on the work"),
+    ],
+)
+def test_a_failed_run_counts_if_tests_passed_on_other_code_before_the_fault(
+    change: Repo, check: Check, passed: list[tuple[str, str]], status: int
+) -> None:
+    later = {"src/c.py": OTHER["src/a.py"]}
+    change.commit({**FILES, **later}, SUBJECT)
+    edit = says(f"cat > src/c.py <<'EOF'\n{later['src/c.py']}EOF")
+    before = [edit, *passed, *FAILED_WITH_A_FAULT]
+    keep_session(change, FAILURE[1], before=before)
+    assert check("--no-failing-tests").status == status
+
+
+@pytest.mark.parametrize(
     ("written", "status"),
     [
         pytest.param([FILES], 0, id="undone"),

@@ -1,8 +1,7 @@
 """Puts together what transcripts show of each iteration: docs/EVIDENCE.md, "Observations"."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from functools import partial
-from itertools import chain
 from pathlib import Path
 from typing import NamedTuple
 
@@ -50,12 +49,12 @@ class _WrittenByAgents(NamedTuple):
 
     Attributes:
         share: which share of the lines that the commit adds; None where no line is known.
-        lines: which of these lines they have, by the path and the line's hash, also where they
-            wrote them in other files.
+        committed: the lines that the commit adds, by the path and the line's hash; None where the
+            session does not have to have written them.
     """
 
     share: float | None
-    lines: frozenset[FileLine]
+    committed: Collection[FileLine] | None = None
 
 
 class IterationsSeen:
@@ -137,9 +136,7 @@ class IterationsSeen:
         if share.method is None or not question.is_wanted:
             return AttributedFacts(observed)
 
-        by_agents = self._by_agents.get(
-            share.index, _WrittenByAgents(None, frozenset())
-        )
+        by_agents = self._by_agents.get(share.index, _WrittenByAgents(None))
         share_written = by_agents.share or 0
         if question.is_strict and share_written < SAME_PATCH:
             problem = (
@@ -152,18 +149,17 @@ class IterationsSeen:
         if share.checkpoints_with_totals:
             return self._facts_of_totals(observed, share)
         observed = replace(observed, by_agents=by_agents.share)
-        committed = by_agents.lines if question.is_strict else None
-        return self._facts_of_lines(observed, share, committed)
+        return self._facts_of_lines(observed, share, by_agents.committed)
 
     def _facts_of_lines(
-        self, observed: Observed, share: Share, committed: frozenset[FileLine] | None
+        self, observed: Observed, share: Share, committed: Collection[FileLine] | None
     ) -> AttributedFacts:
         """Return what the lines of an iteration show, with ``observed`` filled in from them.
 
         Args:
             observed: what is known so far.
             share: the lines of the iteration.
-            committed: which of the lines that its commit adds they wrote; None: not known.
+            committed: the lines that its commit adds, where they have to have written these.
         """
         verifiers = share.question.verifiers
         sightings = together([self._sightings[part] for part in share.voting])
@@ -249,19 +245,16 @@ def _written_by_agents(
         added = work.lines_added([share.question.written for share in some])
         for share in some:
             lines = [written[part] for part in share.voting]
-            tops: Sequence[str] = ()
-            folder = ""
-            if share.question.is_strict:
-                tops = work.work_trees.all_tops
-                folder = share.made.folder if share.made else ""
             commit_lines = added.get(share.question.written, {})
-            hashes = set(
-                chain.from_iterable(chain.from_iterable(map(dict.values, lines)))
-            )
-            by_agents[share.index] = _WrittenByAgents(
-                least_share(commit_lines, lines, tops, folder),
-                frozenset(line for line in commit_lines if line[1] in hashes),
-            )
+            if not share.question.is_strict:
+                written_share = least_share(commit_lines, lines)
+                by_agents[share.index] = _WrittenByAgents(written_share)
+                continue
+
+            tops = work.work_trees.all_tops
+            folder = share.made.folder if share.made else ""
+            written_share = least_share(commit_lines, lines, tops, folder)
+            by_agents[share.index] = _WrittenByAgents(written_share, commit_lines)
     return by_agents
 
 

@@ -3,7 +3,7 @@
 import posixpath
 from bisect import bisect_right
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Container, Iterable, Sequence
 from dataclasses import dataclass, field
 from itertools import takewhile
 from operator import attrgetter
@@ -82,22 +82,19 @@ class Sightings:
         Args:
             end: when the iteration ended, in ns since 1970; None: no time is too late.
             folder: the folder in which the commit was made; "": not known.
-            committed: lines that the commit adds and that were written here, by the path and the
-                line's hash. A run that failed counts then unless its edits were certainly undone
+            committed: the lines that the commit adds, by the path and the line's hash. A run that
+                failed counts then unless its edits were certainly undone
                 (:func:`certainly_undone`), and so does one that may have failed. None: not known.
         """
         until = NS_MAX if end is None else end
         all_runs = self.of(TestRun)
         edits = [edit for edit in self.of(Edit) if is_code(edit.text)]
         undone = undone_edits(self.seen, committed or ())
-        edits_undone = {
-            edit
-            for undoing in undone
-            if not undoing.is_committed
-            for edit in undoing.edits
-        }
-        standing_edits = [edit for edit in edits if edit not in edits_undone]
-        editors = {edit.by for edit in standing_edits}
+        edits_undone: set[Sighting] = set()
+        for undoing in undone:
+            if not undoing.is_committed:
+                edits_undone.update(undoing.edits)
+        editors = {edit.by for edit in edits if edit not in edits_undone}
         switched_at = max((each.time for each in self.of(CodeSwitched)), default=0)
         certain = [
             undoing
@@ -107,9 +104,12 @@ class Sightings:
         if committed is not None:
             of_undone = SpoiledRuns(undone, ())
             passes = [
-                run for run in all_runs if run.event.passed and run not in of_undone
+                run
+                for run in _of_work(all_runs, folder)
+                if run.event.passed and run not in of_undone
             ]
-            certain = certainly_undone(certain, passes, standing_edits)
+            changed_at = self._changed_at(edits_undone, until)
+            certain = certainly_undone(certain, passes, changed_at)
         spoiled = SpoiledRuns(undone, certain)
 
         runs = []
@@ -170,16 +170,10 @@ class Sightings:
         Args:
             runs: the runs up to the end, by when they began.
             end: when the iteration ended, in ns since 1970.
-            folder: the absolute folder of the commit; "": not known, and all runs count. Otherwise
-                only runs in the added work tree that holds it count, or if none holds it, runs
-                outside of added work trees. Without such a run the others count, but no pass.
+            folder: the absolute folder of the commit; "": not known. Where no run is that of the
+                work (:func:`_of_work`), the others count, but no pass.
         """
-        own = ""  # outside of added work trees
-        for run in runs:
-            if run.work_tree and f"{folder}/".startswith(f"{run.work_tree}/"):
-                own = run.work_tree
-        of_work = [run for run in runs if not folder or run.work_tree == own]
-
+        of_work = _of_work(runs, folder)
         standing: Sighting | None = None
         changes = self._code_changes(end)
         edits = self.of(Edit, UnseenEdit, WorkReset)
@@ -221,6 +215,17 @@ class Sightings:
                     changes.replaced_at = seen.time
                 removed |= {(root, path), (root, posixpath.dirname(path))}
         return by_root
+
+    def _changed_at(self, undone: Container[Sighting], end: int) -> list[int]:
+        """Return when code was changed up to the end, other than by edits that were undone."""
+        changed_at = [
+            edit.time
+            for edit in self.of(Edit, UnseenEdit)
+            if changes_code(edit) and edit not in undone
+        ]
+        for changes in self._code_changes(end).values():
+            changed_at += changes.times
+        return changed_at
 
     def _code_edited(self) -> dict[SessionKey, CodeFiles]:
         """Return the code that each session with its sub-agents edited, by the session's key.
@@ -326,6 +331,18 @@ def _tested_before(change: Sighting) -> int:
     if change.event.is_tested:
         return change.time - 1
     return change.time
+
+
+def _of_work(runs: Sequence[Sighting], folder: str) -> list[Sighting]:
+    """Return the runs in the added work tree that holds the folder of the commit.
+
+    Where none holds it, these are the runs outside of added work trees; without a folder all runs.
+    """
+    own = ""  # outside of added work trees
+    for run in runs:
+        if run.work_tree and f"{folder}/".startswith(f"{run.work_tree}/"):
+            own = run.work_tree
+    return [run for run in runs if not folder or run.work_tree == own]
 
 
 def _failed_in_doubt(run: Sighting, edits: Sequence[Sighting]) -> Sighting:

@@ -109,6 +109,7 @@ class _FileEdits:
         if isinstance(edit.event, UnseenEdit):
             self._counts.clear()
         else:
+            self._counts.pop(self._text, None)  # so that the numbers ascend
             self._counts[self._text] = len(self.edits)
         self.edits.append(edit)
 
@@ -128,9 +129,8 @@ class _FileEdits:
         is_committed = self._last_committed > count
         del self.edits[count:]
         self._last_committed = min(self._last_committed, count)
-        self._counts = {
-            text: earlier for text, earlier in self._counts.items() if earlier <= count
-        }
+        while next(reversed(self._counts.values())) > count:
+            self._counts.popitem()
         return Undoing(undone, undone[0].time, written.time, False, is_committed)
 
     def taken_back(self, reset: Sighting) -> Undoing | None:
@@ -179,26 +179,26 @@ def undone_edits(
 
 
 def certainly_undone(
-    undone: Iterable[Undoing], passes: Iterable[Sighting], edits: Iterable[Sighting]
+    undone: Iterable[Undoing], passes: Iterable[Sighting], changed_at: Iterable[int]
 ) -> list[Undoing]:
     """Return which undoings leave code as it was when tests passed on it.
 
     The commit has no line that their edits wrote, and a run passed before them, after which no
-    code was edited but what was undone.
+    code was changed but what was undone.
 
     Args:
         undone: the undoings.
         passes: the runs of tests that passed on code that was not undone.
-        edits: the edits of code that stand.
+        changed_at: when code was changed, other than by edits that were undone, in ns since 1970.
     """
     passed_at = sorted((run.time, run.began) for run in passes)
-    edited_at = sorted(edit.time for edit in edits)
+    changes = sorted(changed_at)
     certain = []
     for undoing in undone:
         count = bisect_left(passed_at, (undoing.began, 0))
         if undoing.is_committed or not count:
             continue
-        first_edit = bisect_left(edited_at, passed_at[count - 1][1])
-        if first_edit == bisect_left(edited_at, undoing.began):
+        first_change = bisect_left(changes, passed_at[count - 1][1])
+        if first_change == bisect_left(changes, undoing.began):
             certain.append(undoing)
     return certain
