@@ -30,10 +30,12 @@ HISTORY_MEMORY_LIMIT = 4 << 30
 SECONDS_WITHOUT_WORD = 10
 """After more seconds of waiting for git, over all questions, one line says so."""
 
-SECONDS_TO_LOSE = 10
-"""Seconds that may go to questions that git cannot answer. After more it is asked no others."""
+SECONDS_TO_LOSE = 60
+"""Seconds that may go to questions that git cannot answer. After more it is asked no others.
 
-_MORE_WHEN_STRICT = 6  # times as many seconds, where to lose them ends everything
+A few old commits that are too large take some of them, more on a busy machine. Without an answer
+about all others, nothing would be known of what was undone.
+"""
 
 SECONDS_TO_UNPACK = 10
 """Seconds of processor time that one git may take to unpack or check out what is not trusted."""
@@ -85,12 +87,7 @@ class GitTime:
     @property
     def is_used_up(self) -> bool:
         """Whether git lost so much time that it is asked no more questions that may fail."""
-        return self._lost > self._most_lost
-
-    @property
-    def _most_lost(self) -> int:
-        """The seconds that may be lost: more where to lose them ends everything."""
-        return SECONDS_TO_LOSE * (_MORE_WHEN_STRICT if self.is_strict else 1)
+        return self._lost > SECONDS_TO_LOSE
 
     @property
     def has_failed(self) -> bool:
@@ -179,7 +176,7 @@ class GitTime:
         if not isinstance(error, TooLargeError):
             self._has_failed = True
         if self.is_used_up and not was_used_up:
-            problem = f"git took more than {self._most_lost} seconds"
+            problem = f"git took more than {SECONDS_TO_LOSE} seconds"
             self.give_up(
                 f"{problem} for commits that it cannot compare", _COMPARES_NO_OTHERS
             )
