@@ -19,7 +19,6 @@ from .reading import observing_sources, warn_of_broken_entry
 
 if TYPE_CHECKING:  # most iterations landed, which git alone says
     from scoring.outcomes.ledger import Ledger
-    from scoring.outcomes.unit import State
     from scoring.sidecars.scores import PersistedScore
 
 
@@ -155,12 +154,13 @@ def landing_line(
 
 def states_line(settings: Settings, iterations: list[IterationFacts]) -> str:
     """Return a line that says what became of some iterations, or "" where git cannot say that."""
-    count: Counter[State] = Counter()
+    count: Counter[str] = Counter()
     undecided = []
     for facts in iterations:
         state = facts.landing.landed_state
         if state and facts.landing.rules == "attributed":
             count[state] += 1
+            count["may_be_undone"] += facts.landing.may_be_undone
         else:
             undecided.append(facts.record.iteration)
 
@@ -169,7 +169,10 @@ def states_line(settings: Settings, iterations: list[IterationFacts]) -> str:
         if book is None:
             return ""
         units = book.by_iteration
-        count.update(units[iteration].state for iteration in undecided)
+        for iteration in undecided:
+            unit = units[iteration]
+            count[unit.state] += 1
+            count["may_be_undone"] += unit.may_be_undone
     return states_text(count, "iteration", "iterations")
 
 

@@ -192,7 +192,8 @@ class Outcomes:
         """Return the outcome of work with its counts of lines.
 
         A commit that undid the work counts only within the horizon. Where git could not answer
-        what undid it, ``reverted`` is None, and so is ``defective`` if fixes do not decide it.
+        what undid it, ``reverted`` and ``defective`` are None, whatever fixes changed: a share of
+        such work would count no sound work.
         """
         taken_back = undone.taken_back
         if taken_back and not self._is_within(taken_back.by, work):
@@ -208,7 +209,7 @@ class Outcomes:
         )
         if work in self._work.unanswered:
             is_reverted = None
-            is_defective = is_defective or None
+            is_defective = None
         return Outcome(
             iteration,
             "known",

@@ -154,6 +154,13 @@ class Unit:
         return None
 
     @property
+    def may_be_undone(self) -> bool:
+        """Whether it landed, and git could not tell whether it stayed."""
+        if self.state != "landed" or self.landing is None:
+            return False
+        return self.landing.may_be_undone
+
+    @property
     def began(self) -> int:
         """When its first line was written, in nanoseconds since 1970, or 0 without lines."""
         if self.counted:

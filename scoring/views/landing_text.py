@@ -71,25 +71,38 @@ def unit_text(unit: "Unit") -> str:
     return word
 
 
+def may_be_undone_text(count: int) -> str:
+    """Return that git could not tell of so much landed work whether it stayed, or "" for none."""
+    if not count:
+        return ""
+    return f"git could not tell whether {count} of those that landed stayed"
+
+
 def states_text(count: Mapping[Any, int], what: str, several: str) -> str:
     """Return a sentence that says how much work is in each state.
 
     Args:
-        count: how much is in each state, by the name of the state; 0 included.
+        count: how much is in each state, by the name of the state; 0 included. As
+            ``may_be_undone``, of how much landed work git could not tell whether it stayed.
         what: the noun for one, as ``iteration``.
         several: the noun for any other number.
     """
     total = sum(count[state] for state in STATE_WORDS)
+    not_known = may_be_undone_text(count["may_be_undone"])
+    was, were = ("is known as", "are known as") if not_known else ("was", "were")
     states = [
         f"{count['landed']} landed",
-        counted(count["reverted"], "was reverted", "were reverted"),
+        counted(count["reverted"], f"{was} reverted", f"{were} reverted"),
     ]
     if count["taken_back"]:
-        states.append(counted(count["taken_back"], "was taken back", "were taken back"))
+        states.append(
+            counted(count["taken_back"], f"{was} taken back", f"{were} taken back")
+        )
     states.append(counted(count["open"], "is open", "are open"))
     states.append(counted(count["lost"], "was lost", "were lost"))
     states.append(counted(count["unclear"], "is unclear", "are unclear"))
-    return f"Of {counted(total, what, several)} {', '.join(states)}."
+    text = f"Of {counted(total, what, several)} {', '.join(states)}"
+    return f"{text}; {not_known}." if not_known else f"{text}."
 
 
 def undone_text(taken: TakenBack, state: "State") -> str:

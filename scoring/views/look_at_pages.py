@@ -7,7 +7,7 @@ from scoring.frozen import PlainData
 from scoring.text import and_more, counted, printable, short
 
 from .amounts import cost_text
-from .landing_text import STATE_WORDS
+from .landing_text import STATE_WORDS, may_be_undone_text
 from .look_at import (
     LISTED_KINDS,
     TROUBLE_KINDS,
@@ -18,7 +18,7 @@ from .look_at import (
 )
 from .passed_over import passed_over
 from .table import SHA, SUBJECT, Cells, Column, Line, Page, Table, subject_cell
-from .work_rows import WorkRow, WorkRows, day_of
+from .work_rows import WorkRow, WorkRows, day_of, may_be_undone
 
 NOTHING_JUDGED = (
     "Nothing could be looked at: no session is here, and no work can be judged."
@@ -106,7 +106,7 @@ def not_shown(rows: WorkRows, worst: Collection[PlainData]) -> Iterator[str]:
     """Yield for each kind of trouble of which not all units are shown how many there are.
 
     How to list them follows. Then it yields for each reason how much undone or lost work is not
-    shown because of it.
+    shown because of it, and of how much git could not tell whether it was undone.
 
     Args:
         rows: the work, in the order in which it ended.
@@ -130,6 +130,10 @@ def not_shown(rows: WorkRows, worst: Collection[PlainData]) -> Iterator[str]:
         left_out = counted(len(units), f"{state} unit")
         some = ", ".join(units[:3]) + and_more(units, 3)
         yield f"Look at leaves out {left_out} ({why}): {some}"
+
+    not_known = may_be_undone_text(may_be_undone(rows))
+    if not_known:
+        yield f"Look at is not complete: {not_known}"
 
 
 def _table_row(unit: PlainData) -> Cells:

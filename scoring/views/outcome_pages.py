@@ -65,9 +65,9 @@ def outcomes_page(rows: Sequence[BecameRow], horizon_days: float) -> Page:
     yield Table(_COLUMNS, list(map(_outcome_row, rows)))
 
     yield ""
-    yield states_text(
-        Counter(row.unit.state for row in rows), "iteration", "iterations"
-    )
+    count = Counter[str](row.unit.state for row in rows)
+    count["may_be_undone"] = sum(row.unit.may_be_undone for row in rows)
+    yield states_text(count, "iteration", "iterations")
     judged = [row.outcome for row in rows if row.outcome.defective is not None]
     defective = sum(bool(outcome.defective) for outcome in judged)
     unread = sum(row.outcome.is_unread for row in rows)

@@ -84,6 +84,7 @@ _KEYS_OF_GROUPS = (
     "name",
     "units",
     *STATES,
+    "may_be_undone",
     "judged",
     "defective",
     "decided",

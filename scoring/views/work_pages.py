@@ -29,6 +29,7 @@ from .work_rows import (
     WorkRows,
     day_of,
     in_state,
+    may_be_undone,
     total_cost,
     without_cost,
     work_summary,
@@ -309,9 +310,12 @@ def by_state(rows: WorkRows) -> Iterator[Cells]:
 
         minutes = sum_of_known(row.unit.minutes for row in in_this_state)
         output = sum_of_known(row.values["tokens"]["output"] for row in in_this_state)
+        count: int | str = len(in_this_state)
+        if state in ("reverted", "taken_back") and may_be_undone(rows):
+            count = f"at least {count}"
         yield (
             word,
-            len(in_this_state),
+            count,
             cost_text(sum_of_known(row.cost for row in in_this_state)),
             duration_text(None if minutes is None else minutes * 60),
             "-" if output is None else tokens_text(int(output)),

@@ -284,6 +284,7 @@ def work_summary(rows: WorkRows) -> PlainData:
     return {
         "units": sum(states[state] for state in STATES),
         **{state: states[state] for state in (*STATES, "talk")},
+        "may_be_undone": may_be_undone(rows),
         "judged": len(judged),
         "defective": sum(judged),
         "cost": total_cost(rows),
@@ -304,6 +305,11 @@ def work_summary(rows: WorkRows) -> PlainData:
         "missing_sessions": len(missing_sessions),
         "missing_subagents": sum(row.unit.missing_subagents for row in rows),
     }
+
+
+def may_be_undone(rows: WorkRows) -> int:
+    """Return of how many landed units git could not tell whether they stayed."""
+    return sum(row.unit.may_be_undone for row in rows)
 
 
 def in_state(rows: WorkRows, state: str) -> list[WorkRow]:

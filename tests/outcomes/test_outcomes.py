@@ -74,7 +74,8 @@ class TestLines:
         stayed = outcome(started, work)
         assert (stayed.reverted, stayed.defective) == (None, None)
         assert stayed.lines_changed == 0
-        assert outcome(started, fixed, close=False).defective is True
+        mended = outcome(started, fixed, close=False)
+        assert (mended.defective, mended.lines_fixed) == (None, 10)
 
     def test_blank_ones_and_documents_are_left_out(self, started: Repo) -> None:
         work = started.commit(

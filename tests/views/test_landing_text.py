@@ -1,5 +1,6 @@
 """What became of one unit, in one line."""
 
+from collections import Counter
 from typing import get_args
 
 from helpers.facts import facts_of
@@ -41,8 +42,16 @@ def test_each_state_has_one_word_for_people_and_one_in_data() -> None:
         if state != "talk":  # which is no unit
             assert STATE_WORDS[state] == state.replace("_", " ")
 
-    count = dict.fromkeys(STATE_WORDS, 1)
+    count = dict.fromkeys(STATE_WORDS, 1) | {"may_be_undone": 0}
     assert states_text(count, "unit", "units") == (
         "Of 6 units 1 landed, 1 was reverted, 1 was taken back, 1 is open, 1 was lost, "
         "1 is unclear."
+    )
+
+
+def test_where_git_could_not_tell_all_no_count_of_undone_work_is_called_whole() -> None:
+    count = Counter(landed=3, may_be_undone=2)
+    assert states_text(count, "unit", "units") == (
+        "Of 3 units 3 landed, 0 are known as reverted, 0 are open, 0 were lost, 0 are unclear; "
+        "git could not tell whether 2 of those that landed stayed."
     )

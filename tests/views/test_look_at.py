@@ -3,6 +3,7 @@
 import html
 import re
 import shlex
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -155,6 +156,8 @@ def test_what_git_had_no_time_to_look_for_is_not_known(
     )
     assert "not reverted" in da_score("explain", unit, *places).out
     assert said not in da_score("work", *places).out
+    not_known = "git could not tell whether 1 of those that landed stayed"
+    assert count_of_doubt(da_score, places, not_known) == [0, 0, 0, 0]
 
     monkeypatch.setattr("scoring.evidence.git.limits.SECONDS_TO_LOSE", -1)
     text = da_score("explain", unit, *places).out
@@ -164,6 +167,24 @@ def test_what_git_had_no_time_to_look_for_is_not_known(
     assert said in " ".join(da_score("work", "--json", *places).json["notes"])
     outcome = da_score("explain", unit, "--json", *places).json["outcome"]
     assert not outcome or outcome["reverted"] is None
+    assert count_of_doubt(da_score, places, not_known) == [2, 2, 2, 1]
+    page = da_score("work", *places).out
+    assert "0 were reverted" not in page
+    (row,) = lines_of(page, "reverted  ")
+    assert re.split(r" {2,}", row)[1] == "at least 0"
+
+
+def count_of_doubt(da_score: Any, places: Sequence[str], doubt: str) -> list[int]:
+    """Return how often ``work``, the report and two gates doubt a count, and the count of JSON."""
+    gates = ("check", "--max-reverted", "0", "--max-taken-back", "0")
+    checked = da_score(*gates, *places, "--rubric", "3.1.0")
+    assert checked.status == 0
+    return [
+        da_score("work", *places).out.count(doubt),
+        da_score("report", "--out", "-", *places).out.count(doubt),
+        checked.out.count(doubt),
+        da_score("work", "--json", *places).json["summary"]["may_be_undone"],
+    ]
 
 
 def test_what_a_row_does_not_have_is_a_dash(history: History, da_score: Any) -> None:

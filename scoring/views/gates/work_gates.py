@@ -8,8 +8,9 @@ from scoring.examine import LogView
 from scoring.grouping import lists_by_key
 from scoring.text import and_more, counted, printable, short
 from scoring.views.amounts import DECIDED, cost_text
+from scoring.views.landing_text import may_be_undone_text
 from scoring.views.look_at import failed_runs, failing_tests
-from scoring.views.work_rows import WorkRows, in_state, total_cost
+from scoring.views.work_rows import WorkRows, in_state, may_be_undone, total_cost
 
 from .gate import Gate, GateOption, Reasons, WorkReasons
 
@@ -87,6 +88,13 @@ def _too_many(state: str, advice: str, most: Limit, rows: WorkRows) -> Reasons:
         )
 
 
+def _may_be_more(name: str, _: Limit, rows: WorkRows) -> Reasons:
+    """Yield that more units may be undone than a gate counts, by its name."""
+    not_known = may_be_undone_text(may_be_undone(rows))
+    if not_known:
+        yield f"--{name} may count too few units: {not_known}"
+
+
 def _at_most(
     name: str, help_text: str, metavar: str, work_reasons: WorkReasons
 ) -> Gate:
@@ -115,7 +123,7 @@ MAX_REVERTED = _at_most(
         "reverted",
         "allow more where that was meant, or choose later work with --since",
     ),
-)
+)._replace(work_notes=partial(_may_be_more, "max-reverted"))
 MAX_TAKEN_BACK = _at_most(
     "max-taken-back",
     "At most N units, or P% of them, were taken back without a word.",
@@ -125,7 +133,7 @@ MAX_TAKEN_BACK = _at_most(
         "taken_back",
         "bring back what was not meant to go: git show on both commits has the lines",
     ),
-)
+)._replace(work_notes=partial(_may_be_more, "max-taken-back"))
 
 
 def _lost_cost(most: Limit, rows: WorkRows) -> Reasons:

@@ -38,7 +38,7 @@ from scoring.views.comparisons import (
 )
 from scoring.views.cost import HEADINGS, CostSum, cost_sums, expenses
 from scoring.views.cost_days import CostDays
-from scoring.views.landing_text import STATE_WORDS
+from scoring.views.landing_text import STATE_WORDS, may_be_undone_text
 from scoring.views.look_at_pages import (
     NOTHING_JUDGED,
     look_at_page,
@@ -132,6 +132,7 @@ def _contents(digest: Digest) -> PlainData:
         "looked_at": looked_at,
         "not_shown": list(not_shown(rows, [unit for _, unit in looked_at])),
         "left_to_work": _LEFT_TO_WORK,
+        "may_be_undone": may_be_undone_text,
         "nothing_judged": NOTHING_JUDGED if nothing_was_judged(work) else "",
         "months": months(work),
         "better": trend(work),
