@@ -329,7 +329,7 @@ def _undone_in_branch(unit: Unit, git: AttributedHistory) -> bool:
 
     seconds = (git.walk[merge].time or 0) - (work.time or 0)
     brought = graph.between(merge, graph.parents[merge][:1])
-    commits = [sha for sha in brought if not graph.is_merge(sha)]
+    commits = {sha for sha in brought if not graph.is_merge(sha)}
     if len(commits) > _MOST_OF_A_BRANCH:
         since_work = graph.between(undone_by, [landing.commit])
         authors = {git.walk[sha].author for sha in since_work if sha in commits}

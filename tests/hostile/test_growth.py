@@ -29,6 +29,8 @@ from scoring.evidence.attribution.artifact_writes import may_be_written
 from scoring.evidence.attribution.collecting import sightings_of
 from scoring.evidence.attribution.commits_of_calls import add_quiet_commits
 from scoring.evidence.attribution.session_trees import Cut, SessionPart, Tree
+from scoring.evidence.attribution.sighting import Sighting
+from scoring.evidence.attribution.undone_edits import undone_edits
 from scoring.evidence.attribution.unseen_edits import sole_editors
 from scoring.evidence.commands.objective_flags import (
     CallFlag,
@@ -47,7 +49,7 @@ from scoring.evidence.git.authorship import AttributedHistory
 from scoring.evidence.git.checkpoint_files import _FILE_ON_BRANCH
 from scoring.evidence.git.checkpoints import checkpoint_ids
 from scoring.evidence.git.commit_history import _MERGED_BRANCH
-from scoring.evidence.git.commit_names import names_taken_back
+from scoring.evidence.git.commit_names import is_revert, names_taken_back
 from scoring.evidence.git.facts import Rules
 from scoring.evidence.git.inversion import inversion
 from scoring.evidence.git.isolated import _digests_of_patches
@@ -334,6 +336,7 @@ PLACES: dict[str, Work] = {
     "a co-author line": lambda text: agents_of(f"co-authored-by: {text}"),
     "a subject, and the name of a branch": lambda text: (
         task_of(text, text),
+        is_revert(text),
         _MERGED_BRANCH.match(f"Merge branch '{text}"),
     ),
     "a revert in a line": lambda text: names_taken_back(
@@ -603,6 +606,20 @@ def test_time_grows_with_the_tests_between_edits_and_what_undoes_them() -> None:
         file.parts = bytes(4 * count)
         seen, _ = sightings_of([file], {})[0].tests(None)
         assert (seen.runs, seen.failed) == (count, 0)
+
+    assert not over_linear(work, lambda size: "x" * size)
+
+
+def test_time_grows_with_the_edits_that_stand_and_those_that_are_undone() -> None:
+    def work(text: str) -> None:
+        count = len(text) // 256
+        file: Any = SimpleNamespace(root="s")
+        stand = range(1, count + 1)
+        seen: list[Sighting] = []
+        for number, line in enumerate([*stand, *[2**40, -(2**40)] * count]):
+            for event in (Edit(0, number, 0), LinesWritten(0, number, 0, (line,))):
+                seen.append(Sighting(number, file, event, 0, "src/a.py"))
+        assert len(undone_edits(seen)) == count
 
     assert not over_linear(work, lambda size: "x" * size)
 

@@ -69,7 +69,7 @@ _IN_PART = re.compile(
 )
 _REAPPLY = re.compile(r"\A\s*re-?(?:apply|land|introduce)\b", re.IGNORECASE)
 _REVERT = re.compile(
-    r"\A(?!feat)(?:[^:\]\"]{0,40}[:\]]\s*)*revert(?:s|ed|ing)?\b", re.IGNORECASE
+    r"\A(?!feat)(?:[^:\]\"]{0,40}[:\]])*\s*revert(?:s|ed|ing)?\b", re.IGNORECASE
 )
 _NEGATED = re.compile(
     r"(?:\b(?:not|cannot|never|without)\b|n['\u2019]t\b)[^.;:!?,]{0,60}$", re.IGNORECASE
