@@ -158,7 +158,7 @@ class Unit:
         """Whether it landed, and git could not tell whether it stayed."""
         if self.state != "landed" or self.landing is None:
             return False
-        return self.landing.may_be_undone
+        return self.landing.landed and self.landing.undone is None
 
     @property
     def began(self) -> int:

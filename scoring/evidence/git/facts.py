@@ -295,12 +295,6 @@ class Landing(Frozen):
         """Whether the work came to the trunk, reverted or not."""
         return self.found_by not in ("", NOT_LANDED)
 
-    @property
-    def may_be_undone(self) -> bool:
-        """Whether the work landed, and git could not tell whether anything undid it."""
-        is_asked = self.rules == "attributed" and self.landed_state == "landed"
-        return is_asked and self.undone is None
-
 
 LandingBySha: TypeAlias = dict[str, Landing]
 """The landing of commits, by their SHAs."""
