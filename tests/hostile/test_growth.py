@@ -612,7 +612,7 @@ def test_time_grows_with_the_tests_between_edits_and_what_undoes_them() -> None:
 
 def test_time_grows_with_the_edits_that_stand_and_those_that_are_undone() -> None:
     def work(text: str) -> None:
-        count = len(text) // 256
+        count = len(text) // 16
         file: Any = SimpleNamespace(root="s")
         stand = range(1, count + 1)
         seen: list[Sighting] = []
