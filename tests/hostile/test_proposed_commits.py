@@ -1132,8 +1132,6 @@ FAILS_IN_DOUBT = {
     "between moves of a note": [
         says("mv NOTES.md N.md; pytest -q; mv N.md NOTES.md", FAILURE[1])
     ],
-    "in a folder that is not known": [says('cd "$HERE" && pytest -q', FAILURE[1])],
-    "after a push": [says("git push --dry-run; pytest -q | tail -1", FAILURE[1])],
 }
 
 
@@ -1176,6 +1174,7 @@ def test_a_later_pass_excuses_a_run_that_may_have_failed(
     assert check("--no-failing-tests").status == status
 
 
+WRITE_A = says(f"cat > src/a.py <<'EOF'\n{FILES['src/a.py']}EOF")
 FAULT = "def fault(x):\n    raise ValueError(x)\n"
 FAILED_WITH_A_FAULT = [
     says(f"cat > src/b.py <<'EOF'\n{FAULT}EOF"),
@@ -1261,6 +1260,44 @@ def test_a_failed_run_counts_if_tests_passed_on_other_code_before_the_fault(
     edit = says(f"cat > src/c.py <<'EOF'\n{later['src/c.py']}EOF")
     before = [edit, *passed, *FAILED_WITH_A_FAULT]
     keep_session(change, FAILURE[1], before=before)
+    assert check("--no-failing-tests").status == status
+
+
+@pytest.mark.parametrize(
+    ("first", "then", "status"),
+    [
+        pytest.param(FAILED_WITH_A_FAULT, [WRITE_A], 0, id="before any edit"),
+        pytest.param([WRITE_A], FAILED_WITH_A_FAULT, 3, id="after an edit"),
+    ],
+)
+def test_a_failed_run_on_what_was_taken_back_to_the_last_commit_does_not_count(
+    change: Repo,
+    check: Check,
+    first: list[tuple[str, str]],
+    then: list[tuple[str, str]],
+    status: int,
+) -> None:
+    change.commit(FILES, SUBJECT)
+    keep_session(change, "", files={}, before=[*first, *then])
+    assert check("--no-failing-tests").status == status
+
+
+@pytest.mark.parametrize(
+    ("committed", "status"),
+    [pytest.param(FILES, 0, id="without"), pytest.param(OTHER, 3, id="with it")],
+)
+def test_a_failed_run_on_what_was_taken_back_to_what_was_staged_does_not_count(
+    change: Repo, check: Check, committed: dict[str, str], status: int
+) -> None:
+    """The commit is made without the fault, or with it."""
+    change.commit(committed, SUBJECT)
+    before = [
+        says("git add -A"),
+        says(f"cat > src/a.py <<'EOF'\n{OTHER['src/a.py']}EOF"),
+        FAILURE,
+        says("git checkout -- src/a.py"),
+    ]
+    keep_session(change, TESTS[1], files=FILES, before=before)
     assert check("--no-failing-tests").status == status
 
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Collection, Iterable, Sequence
 from functools import partial
+from itertools import chain
 from pathlib import Path
 from typing import NamedTuple
 
@@ -49,8 +50,8 @@ class _WrittenByAgents(NamedTuple):
 
     Attributes:
         share: which share of the lines that the commit adds; None where no line is known.
-        committed: the lines that the commit adds, by the path and the line's hash; None where the
-            session does not have to have written them.
+        committed: which of these lines they have, by the path and the line's hash; None where they
+            do not have to have written the commit.
     """
 
     share: float | None
@@ -254,7 +255,11 @@ def _written_by_agents(
             tops = work.work_trees.all_tops
             folder = share.made.folder if share.made else ""
             written_share = least_share(commit_lines, lines, tops, folder)
-            by_agents[share.index] = _WrittenByAgents(written_share, commit_lines)
+            hashes = set(
+                chain.from_iterable(map(chain.from_iterable, map(dict.values, lines)))
+            )
+            committed = [line for line in commit_lines if line[1] in hashes]
+            by_agents[share.index] = _WrittenByAgents(written_share, committed)
     return by_agents
 
 

@@ -102,7 +102,9 @@ class Sightings:
             if not undoing.by_git or switched_at <= undoing.time
         ]
         if committed is not None:
-            of_undone = SpoiledRuns(undone, ())
+            of_undone = SpoiledRuns(
+                (each for each in undone if not each.is_committed), ()
+            )
             passes = [
                 run
                 for run in _of_work(all_runs, folder)

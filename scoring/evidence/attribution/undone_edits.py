@@ -6,7 +6,7 @@ docs/EVIDENCE.md, "Observations", has the rules.
 import posixpath
 from bisect import bisect_left, bisect_right
 from collections import defaultdict
-from collections.abc import Container, Iterable
+from collections.abc import Container, Iterable, Iterator
 from itertools import accumulate
 from operator import attrgetter
 from typing import NamedTuple
@@ -113,10 +113,10 @@ class _FileEdits:
             self._counts[self._text] = len(self.edits)
         self.edits.append(edit)
 
-    def undone_by(self, written: Sighting) -> Undoing | None:
-        """Return what is undone where written lines give the file an earlier text again.
+    def undone_by(self, written: Sighting) -> Iterator[Undoing]:
+        """Yield what is undone where written lines give the file an earlier text again.
 
-        The edit that wrote the lines is the last of its edits. None where the text is new.
+        The edit that wrote the lines is the last of its edits. Nothing where the text is new.
         """
         self._text += sum(written.event.hashes)
         count = self._counts.setdefault(self._text, len(self.edits))
@@ -124,22 +124,26 @@ class _FileEdits:
         if not undone:
             if any(line in self._committed for line in written.event.hashes):
                 self._last_committed = len(self.edits)
-            return None
+            return
 
         is_committed = self._last_committed > count
         del self.edits[count:]
         self._last_committed = min(self._last_committed, count)
         while next(reversed(self._counts.values())) > count:
             self._counts.popitem()
-        return Undoing(undone, undone[0].time, written.time, False, is_committed)
+        yield Undoing(undone, undone[0].time, written.time, False, is_committed)
 
-    def taken_back(self, reset: Sighting) -> Undoing | None:
-        """Return what is undone where git takes all edits back; None without an edit."""
-        if not self.edits:
-            return None
-        is_committed = self._last_committed > 0
-        began = self.edits[0].time
-        return Undoing(self.edits, began, reset.time, True, is_committed)
+    def taken_back(self, reset: Sighting) -> Iterator[Undoing]:
+        """Yield what is undone where git takes edits back.
+
+        These may be all edits. Where some of them wrote lines that the commit has, as what was
+        staged, those after them are yielded too.
+        """
+        if self._last_committed:
+            yield Undoing(self.edits, self.edits[0].time, reset.time, True, True)
+        later = self.edits[self._last_committed :]
+        if later:
+            yield Undoing(later, later[0].time, reset.time, True)
 
 
 def undone_edits(
@@ -158,7 +162,7 @@ def undone_edits(
     for name, line in committed:
         committed_in[posixpath.basename(name)].add(line)
 
-    undone: list[Undoing | None] = []
+    undone: list[Undoing] = []
     by_root = defaultdict[SessionKey, dict[str, _FileEdits]](dict)
     for sighting in seen:
         files = by_root[sighting.file.root]
@@ -169,22 +173,22 @@ def undone_edits(
                 name = posixpath.basename(path)
                 files[path] = _FileEdits(committed_in.get(name, ()))
             if isinstance(event, LinesWritten):
-                undone.append(files[path].undone_by(sighting))
+                undone += files[path].undone_by(sighting)
             else:
                 files[path].add(sighting)
         elif isinstance(event, WorkReset) and event.kind not in ("revert", "amend"):
             for path in list(taken_back(sighting.text, files)):
-                undone.append(files.pop(path).taken_back(sighting))
-    return [undoing for undoing in undone if undoing]
+                undone += files.pop(path).taken_back(sighting)
+    return undone
 
 
 def certainly_undone(
     undone: Iterable[Undoing], passes: Iterable[Sighting], changed_at: Iterable[int]
 ) -> list[Undoing]:
-    """Return which undoings leave code as it was when tests passed on it.
+    """Return which undoings leave code as it was when tests passed on it, or in the last commit.
 
-    The commit has no line that their edits wrote, and a run passed before them, after which no
-    code was changed but what was undone.
+    The commit has no line that their edits wrote, and from the last pass before them, or from when
+    the iteration began, to when they were undone no code was changed but what was undone.
 
     Args:
         undone: the undoings.
@@ -195,10 +199,10 @@ def certainly_undone(
     changes = sorted(changed_at)
     certain = []
     for undoing in undone:
-        count = bisect_left(passed_at, (undoing.began, 0))
-        if undoing.is_committed or not count:
+        if undoing.is_committed:
             continue
-        first_change = bisect_left(changes, passed_at[count - 1][1])
-        if first_change == bisect_left(changes, undoing.began):
+        count = bisect_left(passed_at, (undoing.began, 0))
+        since = passed_at[count - 1][1] if count else 0
+        if bisect_left(changes, since) == bisect_left(changes, undoing.time):
             certain.append(undoing)
     return certain

@@ -39,18 +39,14 @@ class TestVerdict(NamedTuple):
         passed: whether the run passed; None when nothing certain says whether it did.
         passed_tests: how many tests passed; None when no number is stated.
         failed_tests: how many tests failed; None when no number is stated.
-        may_have_failed: whether, without a verdict, something says that tests failed: these, tests
-            of other code, or tests that another command ran.
+        may_have_failed: whether, without a verdict, tests failed that the line says are of other
+            code than the work.
     """
 
     passed: bool | None = None
     passed_tests: int | None = None
     failed_tests: int | None = None
     may_have_failed: bool = False
-
-    def doubted(self) -> "TestVerdict":
-        """Return no verdict, since it is not known what this one is about."""
-        return TestVerdict(may_have_failed=self.passed is False or self.may_have_failed)
 
 
 _UNKNOWN = TestVerdict()
@@ -77,7 +73,7 @@ def verdict_of(
     text = text.replace("\r\n", "\n").replace("\r", "\n")
     verdict = _verdict_of(command, text, failed, may_be_refused=may_be_refused)
     if verdict and command and command.other_code == "last":
-        return verdict.doubted()
+        return TestVerdict(may_have_failed=verdict.passed is False)
     return verdict
 
 
@@ -114,10 +110,9 @@ def _verdict_of(
         return verdict
 
     by_status = _by_status(text, command, tools, None if ended_early else failed)
-    if verdict is None:
+    is_of_earlier = command.other_code == "earlier" or command.hooks == "before"
+    if verdict is None or is_of_earlier:
         return by_status
-    if command.other_code or command.hooks == "before":
-        return verdict.doubted() if by_status.passed is None else by_status
     if command.hooks or command.repeats_failed:
         # Where it repeats a run, a failure may be that of the first, and a pass is the last.
         if success and failure:

@@ -174,7 +174,8 @@ class TestRun(Event):
         passed: whether the tests passed; None without a verdict.
         passed_tests: how many tests passed; None where the output does not say so.
         failed_tests: how many tests failed; None where the output does not say so.
-        may_have_failed: whether a run without a verdict may have failed, as one of other code.
+        may_have_failed: whether a run failed that has no verdict, since it is said to be of other
+            code.
         called_at: the number of the line of the call; None where the call is in another file.
         follows_commit: whether its command line, or an earlier call in its line, may have made a
             commit before it.

@@ -161,7 +161,7 @@ class ObservedRuns:
     ) -> TestRun:
         """Return the run of a call that runs tests, from where it ended and its verdict."""
         if command.folder is None:
-            verdict = verdict.doubted()  # it is not known which code was tested
+            verdict = TestVerdict()  # it is not known which code was tested
         label = self._paths.number(command.label)
         return _with_verdict(opened.run_at(ended_at, command, label), verdict)
 
