@@ -82,7 +82,9 @@ def outputs() -> list[Printed]:
             if not isinstance(row, dict):
                 continue
 
-            numbers = [None if value == "none" else value for value in row["read"]]
+            passed, passed_tests, failed_tests = [
+                None if value == "none" else value for value in row["read"]
+            ]
             printed.append(
                 Printed(
                     folder=output["folder"],
@@ -90,7 +92,7 @@ def outputs() -> list[Printed]:
                     tool=output["tool"],
                     command=output["command"],
                     exit_status=row["exit"],
-                    verdict=Verdict(*numbers),
+                    verdict=Verdict(passed, passed_tests, failed_tests),
                 )
             )
     return printed
