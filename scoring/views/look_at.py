@@ -3,6 +3,7 @@
 from collections.abc import Container, Iterator
 from typing import Literal, NamedTuple, TypeAlias, get_args
 
+from scoring.evidence.git.commit_names import title_of_work
 from scoring.evidence.openable import counts_events, openable
 from scoring.frozen import PlainData
 from scoring.outcomes.unit import Unit
@@ -77,8 +78,8 @@ def look_at(rows: WorkRows) -> list[PlainData]:
     """Return at most :data:`MOST_SHOWN` units that are worth a look, as data.
 
     The worst reason comes first, then the dearest unit, then the newest. A unit is listed once, by
-    its worst reason that has a place to look at. Of units that share this place, such as a failed
-    run or the commit that undid them, only the first is listed.
+    its worst reason that has a place to look at. Of units that share a failed run only the first is
+    listed, and so is of work and its reapplication that one commit undid.
 
     Args:
         rows: the work, in the order in which it ended.
@@ -94,7 +95,7 @@ def look_at(rows: WorkRows) -> list[PlainData]:
                 break
 
     reasons.sort(key=lambda pair: _WORST_FIRST.index(pair[1].kind))
-    worst: dict[str, PlainData] = {}
+    worst: dict[tuple[str, str], PlainData] = {}
     for row, reason in reasons:
         value = {
             "unit": row.unit.unit,
@@ -106,7 +107,9 @@ def look_at(rows: WorkRows) -> list[PlainData]:
             "text": reason.text,
             "where": place_of(reason.where, row),
         }
-        worst.setdefault(reason.where, value)
+        title = title_of_work(row.unit.subject or row.unit.unit)
+        shared = "" if reason.kind == "tests_failed" else title
+        worst.setdefault((reason.where, shared), value)
     return list(worst.values())[:MOST_SHOWN]
 
 

@@ -1,7 +1,7 @@
 """Why some undone or lost work needs no look (``docs/VALIDITY.md``, "All of the work")."""
 
 import re
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
 from scoring.evidence.git.commit_names import is_revert, only_tidies
@@ -50,24 +50,17 @@ class OtherWork(NamedTuple):
     Attributes:
         unit_of: the unit of each commit, by SHA.
         landed_at: for each session, when its last unit that landed ended, in nanoseconds.
-        undid_reverts: the commits that undid units which are reverts themselves.
     """
 
     unit_of: Mapping[str, Unit]
     landed_at: Mapping[object, int]
-    undid_reverts: Collection[str]
 
 
 def other_work(rows: WorkRows) -> OtherWork:
     """Return what is known of all of the work, by which a unit is judged."""
     unit_of = {row.unit.commit: row.unit for row in rows if row.unit.commit}
     landed = in_state(rows, "landed")
-    undid_reverts = set()
-    for row in rows:
-        taken = undone_by(row.unit)
-        if taken and is_revert(row.unit.subject or ""):
-            undid_reverts.add(taken.by)
-    return OtherWork(unit_of, last_ends(landed), undid_reverts)
+    return OtherWork(unit_of, last_ends(landed))
 
 
 def last_ends(rows: WorkRows) -> dict[object, int]:
@@ -108,8 +101,8 @@ def _why_meant(unit: Unit, taken: TakenBack, others: OtherWork) -> str:
     that only git shows is often a person's, with a little help, or reverted for other reasons.
     """
     later = others.unit_of.get(taken.by)
-    if taken.by in others.undid_reverts:
-        return "undone in the revert of a revert"
+    if is_revert(unit.subject or ""):
+        return "a revert itself"
     if unit.undone_in_branch:
         return "undone on the same branch before the merge"
     if only_tidies(taken.subject) or only_tidies(unit.subject or ""):

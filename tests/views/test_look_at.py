@@ -433,11 +433,15 @@ def test_of_changed_lines_the_larger_side_counts_and_a_removal_may_wait_for_more
 @cases(
     "subjects, listed",
     {
-        "two works": (["Add a", "Add b"], ["Add b"]),
-        "a revert too": (['Revert "Old"', "Add b"], []),
+        "two works": (["Add a", "Add b"], ["Add b", "Add a"]),
+        "work that was applied again": (
+            ["Add a", 'Reapply "Add a" (#3)'],
+            ['Reapply "Add a" (#3)'],
+        ),
+        "a revert too": (['Revert "Old"', "Add b"], ["Add b"]),
     },
 )
-def test_what_one_commit_undid_is_listed_once_and_not_with_a_revert(
+def test_each_work_that_one_commit_undid_is_listed_once_and_no_revert(
     history: History, da_score: Any, subjects: list[str], listed: list[str]
 ) -> None:
     undone = {}

@@ -213,6 +213,14 @@ def title_of(subject: str) -> str:
     return fold(trim(without_number(trim(subject))))
 
 
+def title_of_work(subject: str) -> str:
+    """Return the title of the work, as :func:`title_of`. ``Reapply "X"`` is the same work as X."""
+    if _REAPPLY.match(subject):
+        parts = subject.split('"')
+        subject = parts[len(parts) // 2]
+    return title_of(subject)
+
+
 def _titles_in(subject: str) -> set[str]:
     """Return the titles of commits that a subject says are taken back, as :func:`title_of` does.
 

@@ -9,6 +9,7 @@ from helpers.repos import Repo
 from scoring.errors import GitError, TooLargeError
 from scoring.evidence.git.changes import CommitPair
 from scoring.evidence.git.kept_objects import ObjectStamps, object_stamps
+from scoring.evidence.git.limits import SECONDS_TO_LOSE
 from scoring.evidence.git.line_history import LineHistory
 from scoring.evidence.git.patches import Patch
 from scoring.evidence.git.repository import GitRepository
@@ -62,7 +63,9 @@ def test_lines_of_an_object_that_is_back_are_known(repo: Repo, cache: Path) -> N
             (0.0, TooLargeError("too many files")), True, id="too much each time"
         ),
         pytest.param(
-            (11.0, TooLargeError("too many files")), False, id="git has no time left"
+            (SECONDS_TO_LOSE + 1, TooLargeError("too many files")),
+            False,
+            id="git has no time left",
         ),
     ],
 )
