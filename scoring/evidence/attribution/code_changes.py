@@ -4,6 +4,8 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
+from msgspec.structs import replace
+
 from scoring.evidence.commands.tested_code import ADDED, are_no_code
 from scoring.evidence.transcripts.events import WorkReset
 
@@ -86,3 +88,17 @@ def changes_code(seen: Sighting) -> bool:
     """Return whether an edit, or what takes work back, may have changed code in the work tree."""
     is_amend = isinstance(seen.event, WorkReset) and seen.event.kind == "amend"
     return not is_amend and not are_no_code([seen.text])
+
+
+def failed_in_doubt(run: Sighting, edits: Sequence[Sighting]) -> Sighting:
+    """Return a run that may have failed as one that failed, on other code, if it follows an edit.
+
+    Tests that passed before it then count only if no code was edited since them.
+
+    Args:
+        run: the run.
+        edits: the edits of code, by time.
+    """
+    if not run.event.may_have_failed or not edits or run.began <= edits[0].time:
+        return run
+    return run._replace(event=replace(run.event, passed=False, of_other_code=True))

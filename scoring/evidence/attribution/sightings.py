@@ -37,7 +37,7 @@ from scoring.evidence.transcripts.observed_facts import (
 )
 from scoring.evidence.transcripts.streams import File, SessionKey
 
-from .code_changes import CodeChanges, changes_code
+from .code_changes import CodeChanges, changes_code, failed_in_doubt
 from .correction_counter import CorrectionCounter
 from .sighting import Sighting
 from .undone_edits import SpoiledRuns, certainly_undone, undone_edits
@@ -89,6 +89,7 @@ class Sightings:
         until = NS_MAX if end is None else end
         all_runs = self.of(TestRun)
         edits = [edit for edit in self.of(Edit) if is_code(edit.text)]
+        changes = self._code_changes(until)
         undone = undone_edits(self.seen, committed or ())
         edits_undone: set[Sighting] = set()
         for undoing in undone:
@@ -110,7 +111,7 @@ class Sightings:
                 for run in _of_work(all_runs, folder)
                 if run.event.passed and run not in of_undone
             ]
-            changed_at = self._changed_at(edits_undone, until)
+            changed_at = self._changed_at(edits_undone, changes.values())
             certain = certainly_undone(certain, passes, changed_at)
         spoiled = SpoiledRuns(undone, certain)
 
@@ -137,12 +138,12 @@ class Sightings:
         runs_before_end = [run for run in runs if run.began <= until]
         judged = runs_before_end
         if committed is not None:
-            judged = [_failed_in_doubt(run, edits) for run in runs_before_end]
-        standing = self._standing(judged, until, folder)
+            judged = [failed_in_doubt(run, edits) for run in runs_before_end]
+        standing = self._standing(judged, changes, folder)
         if standing and standing.event.passed is False and passed_reviews:
             with_reviews = [*judged, *passed_reviews]
             with_reviews.sort(key=attrgetter("began"))
-            standing = self._standing(with_reviews, until, folder)
+            standing = self._standing(with_reviews, changes, folder)
         if standing:
             tests = replace(tests, hold=standing.event.passed)
         if standing and standing.event.passed is False:
@@ -165,19 +166,21 @@ class Sightings:
         return tests, last
 
     def _standing(
-        self, runs: Sequence[Sighting], end: int, folder: str
+        self,
+        runs: Sequence[Sighting],
+        changes: defaultdict[SessionKey, CodeChanges],
+        folder: str,
     ) -> Sighting | None:
         """Return the run that says how the tests of the work ended, or None without one.
 
         Args:
             runs: the runs up to the end, by when they began.
-            end: when the iteration ended, in ns since 1970.
+            changes: what :meth:`_code_changes` returns.
             folder: the absolute folder of the commit; "": not known. Where no run is that of the
                 work (:func:`_of_work`), the others count, but no pass.
         """
         of_work = _of_work(runs, folder)
         standing: Sighting | None = None
-        changes = self._code_changes(end)
         edits = self.of(Edit, UnseenEdit, WorkReset)
         edited_at = [edit.time for edit in edits if changes_code(edit)]
         for run in of_work or runs:
@@ -188,12 +191,12 @@ class Sightings:
             return None
         return standing
 
-    def _code_changes(self, end: int) -> dict[SessionKey, CodeChanges]:
+    def _code_changes(self, end: int) -> defaultdict[SessionKey, CodeChanges]:
         """Return when other code was checked out, or edited code removed, up to the end.
 
         A session and its sub-agents are together, by the key of the session.
         """
-        by_root: dict[SessionKey, CodeChanges] = defaultdict(CodeChanges)
+        by_root = defaultdict[SessionKey, CodeChanges](CodeChanges)
         removed: set[tuple[SessionKey, str]] = set()
         code = self._code_edited()
         for seen in self.of(CodeSwitched, Edit, FileRemoved, WorkReset):
@@ -218,15 +221,22 @@ class Sightings:
                 removed |= {(root, path), (root, posixpath.dirname(path))}
         return by_root
 
-    def _changed_at(self, undone: Container[Sighting], end: int) -> list[int]:
-        """Return when code was changed up to the end, other than by edits that were undone."""
+    def _changed_at(
+        self, undone: Container[Sighting], switches: Iterable[CodeChanges]
+    ) -> list[int]:
+        """Return when code was changed, other than by edits that were undone.
+
+        Args:
+            undone: the edits that were undone.
+            switches: when other code was checked out, or edited code removed.
+        """
         changed_at = [
             edit.time
             for edit in self.of(Edit, UnseenEdit)
             if changes_code(edit) and edit not in undone
         ]
-        for changes in self._code_changes(end).values():
-            changed_at += changes.times
+        for switched in switches:
+            changed_at += switched.times
         return changed_at
 
     def _code_edited(self) -> dict[SessionKey, CodeFiles]:
@@ -345,20 +355,6 @@ def _of_work(runs: Sequence[Sighting], folder: str) -> list[Sighting]:
         if run.work_tree and f"{folder}/".startswith(f"{run.work_tree}/"):
             own = run.work_tree
     return [run for run in runs if not folder or run.work_tree == own]
-
-
-def _failed_in_doubt(run: Sighting, edits: Sequence[Sighting]) -> Sighting:
-    """Return a run that may have failed as one that failed, on other code, if it follows an edit.
-
-    Tests that passed before it then count only if no code was edited since them.
-
-    Args:
-        run: the run.
-        edits: the edits of code, by time.
-    """
-    if not run.event.may_have_failed or not edits or run.began <= edits[0].time:
-        return run
-    return run._replace(event=replace(run.event, passed=False, of_other_code=True))
 
 
 def _newly_failed(

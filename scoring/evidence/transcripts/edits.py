@@ -387,9 +387,10 @@ def lines_of_documents(command: str, written: list[str]) -> dict[str, Hashes]:
         The lines, by the first path of ``written`` that ends as the command spells it.
     """
     lines: dict[str, Hashes] = {}
+    command = f"{command}\n"
     for document in islice(_DOCUMENT.finditer(command), _MOST_DOCUMENTS):
         mark = document["end"] or document["end2"]
-        end = f"{command}\n".find(f"\n{mark}\n", document.end() - 1)
+        end = command.find(f"\n{mark}\n", document.end() - 1)
         target = "/" + (document["to"] or document["to2"])
         path = next((path for path in written if f"/{path}".endswith(target)), "")
         if end >= 0 and path:
