@@ -117,7 +117,7 @@ def choice(
 
 
 def author_options(command: Command) -> Command:
-    """Add ``--mine`` and ``--author``, whose names the command gets as ``authors``."""
+    """Add ``--mine`` and ``--author``. The command gets ``mine`` (bool) and ``authors`` (texts)."""
     mine = flag("--mine", "Only your work, by your name and address in git.")
     author = valued(
         "--author",

@@ -244,7 +244,7 @@ def _with_edits(
 def _first_label(
     label: NewLabel, history: list[CommentedMap], now: str
 ) -> CommentedMap:
-    """Return the first label of a person, with its history.
+    """Return the first label of a person. What they say is the last edit of its history.
 
     Raises:
         InputError: the label leaves a judgment out, and would not be read.

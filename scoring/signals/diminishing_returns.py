@@ -58,7 +58,7 @@ def deliberation_shown(
 ) -> Deliberation | None:
     """Return what is shown of a deliberation, or None without a DR transcript.
 
-    Its value is absent where the transcript cannot be read or has no vote.
+    Its value is that of :func:`deliberation_value`, which may be absent.
 
     Args:
         facts: what the meter measured; None without a DR transcript.
@@ -79,8 +79,8 @@ def deliberation_value(facts: DeliberationFacts | None, iteration: int) -> Signa
     """Return the meter's score as a value, 0 where the deliberation is stuck.
 
     It is stuck where the meter says to escalate, and since profile dr-2 where the last round is
-    blocked. Absent without a transcript that can be read, with fewer than :data:`LEAST_ROUNDS`
-    rounds, and without claims.
+    blocked. The value is absent without a transcript that can be read, with fewer than
+    :data:`LEAST_ROUNDS` rounds, and without claims.
 
     Args:
         facts: what the meter measured; None without a DR transcript.

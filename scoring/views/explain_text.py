@@ -305,15 +305,16 @@ def lines_found(observed: Observed) -> Lines:
 def commands_to_read(
     observed: Iterable[Observed], commits: Iterable[str], harnesses: Iterable[str]
 ) -> Page:
-    """Yield commands that print what was seen and claimed, or else lines of the work.
+    """Yield commands that print what was seen and claimed of some work, and what undid it.
 
-    These are the lines that :func:`lines_found` lists. Where places have no numbers of lines, that
-    is said instead.
+    Where nothing was seen or claimed, they print the lines that :func:`lines_found` lists. Where a
+    harness has numbers of events in place of lines, that is said instead. Yields nothing without
+    places and commits.
 
     Args:
         observed: what was seen of the work.
-        commits: the commits that undid or fixed it, which commands print too.
-        harnesses: the harnesses of the work.
+        commits: the commits that undid or fixed it.
+        harnesses: the names of the harnesses of the work.
     """
     spots = []
     ranges = []

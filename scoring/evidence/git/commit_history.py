@@ -262,7 +262,7 @@ class CommitHistory(TrunkHistory):
     # What commits say and change
 
     def written(self, shas: Iterable[str]) -> dict[str, WrittenCommit]:
-        """Return what commits say of who wrote them, by SHA, without those that git cannot read."""
+        """Return commits with who wrote them, by SHA, without those that git cannot read."""
         written = {}
         for sha, commit in self._commits(dict.fromkeys(shas)).items():
             written[sha] = WrittenCommit(

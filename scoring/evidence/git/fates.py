@@ -106,7 +106,7 @@ def _commits_to_read(
 ) -> list[str]:
     """Return the followed commits and their descendants on the trunk, oldest first.
 
-    ``ends`` are commits of the mainline. What the newest of them brought in still counts.
+    They end with what the newest of ``ends``, commits of the mainline, brought in.
     """
     newest = min((graph.mainline_index[end] for end in ends), default=0)
     needed: dict[str, None] = {}

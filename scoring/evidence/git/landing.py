@@ -254,6 +254,8 @@ class Landings:
     ) -> Landing | None:
         """Return the landing of a commit by its own patch or that of its side, or None without one.
 
+        It landed with the newest trunk commit of that patch that it does not contain.
+
         Args:
             sha: the commit.
             pairs: the commit with its parent, then with its merge bases. The first to fit counts.

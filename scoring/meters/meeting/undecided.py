@@ -19,15 +19,18 @@ def no_decision(
     verdicts: list[MeetingVerdict],
     may_go_on: bool | None = None,
 ) -> PlainData:
-    """Return what a meeting leaves when it ends undecided.
+    """Return what a meeting leaves when it ends undecided, for JSON and :func:`as_markdown`.
+
+    That is its options and positions in the last round, the key points of all rounds, and what
+    keeps it from a decision.
 
     Args:
-        records: the records of all rounds, in any order, at least one.
+        records: the records of all rounds, in any order.
         verdicts: the verdicts on the records, sorted by round.
         may_go_on: whether the meeting may still go on; None for what the last verdict says.
 
     Raises:
-        MeetingError: a record is wrong.
+        MeetingError: there is no record, or :func:`check_records` finds faults in them.
     """
     checked_records = check_records(records)
     last = checked_records[-1]

@@ -126,7 +126,7 @@ def score_meeting(
     """Score every round of a deliberation, and say of each whether the meeting may end.
 
     Args:
-        records: one record for each round, models or plain data, in any order.
+        records: one record for each round, at least one, models or plain data, in any order.
         config: a config, whole or partial, or the name of a preset or of a file.
         embed: an embedder, with which messages are compared by meaning too; None for words alone.
 
@@ -135,7 +135,8 @@ def score_meeting(
 
     Raises:
         InputError: no preset has that name, or the file cannot be read.
-        MeetingError: a record or the config is wrong. It lists every fault.
+        MeetingError: there is no record, two are of one round, or they are of several meetings; or
+            a record or the config is wrong. It lists every fault.
     """
     if isinstance(config, str):
         config = find_meeting_config(config)
