@@ -93,6 +93,7 @@ def command(
             derived = derive(settings.iter_log_dir, of_work, session=hook.session_id)
             count = len(derived.written)
             if not holds_entries(settings.iter_log_dir):
+                _warn_in_one_line(warnings)
                 return 0
             if count and score_recompute == "current":
                 score_recompute = f"recent-{count}"
@@ -106,10 +107,14 @@ def command(
         )
 
     reply(settings, closed._asdict(), _text(closed, settings))
-    problems = [*warnings, *map(str, broken)]
+    _warn_in_one_line([*warnings, *map(str, broken)])
+    return 1 if broken else 0
+
+
+def _warn_in_one_line(problems: list[str]) -> None:
+    """Print all problems as one warning, or nothing without any."""
     if problems:
         warn("; ".join(problems))
-    return 1 if broken else 0
 
 
 @contextlib.contextmanager

@@ -968,12 +968,17 @@ class TestFirstMinute:
         )
         assert len(work.entries()) == 2
 
-    def test_close_task_says_nothing_where_there_is_nothing_to_score_and_writes_none_unless_set(
+    def test_close_task_says_only_problems_where_it_scores_nothing_and_writes_none_unless_set(
         self, work: Work
     ) -> None:
         hook = json.dumps({"session_id": ID, "cwd": str(work.repo.path)})
         closed = work.da_score("close-task", hook, "--derive", "--no-cache")
         assert (closed.status, closed.out, closed.err) == (0, "", "")
+        closed = work.da_score(
+            "close-task", hook, "--derive", "--no-cache", "--transcript-dir", "gone"
+        )
+        assert (closed.status, closed.out) == (0, "")
+        assert "gone: no such directory; skipped" in closed.err
         work.made("one")
         work.da_score("close-task", hook, "--no-cache")
         assert not work.log.exists()
