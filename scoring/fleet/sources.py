@@ -78,7 +78,7 @@ class Repository(NamedTuple):
 
     @property
     def short(self) -> str:
-        """The value of ``{name}``: the last part of path or URL, without ``.tar.gz`` and such."""
+        """The value of ``{name}``: the last part of path or URL, without an archive's ending."""
         place = self.url or str(self.repo_dir)
         last = posixpath.basename(place.rstrip("/"))
         for ending in ARCHIVE_ENDINGS:

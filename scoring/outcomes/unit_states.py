@@ -29,10 +29,11 @@ def describe(
     caller: Identity,
     recorded: Collection[SessionKey],
 ) -> None:
-    """Fill in subjects, authors, and when units without lines ended.
+    """Fill in subjects and authors, and the ends of units that have none.
 
-    Subject and author are those of the commit. A unit of which git knows no commit has the summary
-    of its first entry, and the author of another commit of its session, or else ``caller``.
+    All three are those of the unit's commit. Where git knows none, the subject is the summary of
+    the first entry, the author is that of another commit of the session, or else ``caller``, and a
+    missing end stays missing. A unit without lines has no author then.
 
     Args:
         units: the units.

@@ -72,7 +72,10 @@ class Scope(Signal):
         yield Pair(ROLE_IMPL, scope_claim(facts.record), self.seen(facts))
 
     def advice(self, present: bool, facts: IterationFacts) -> str:
-        """Return what would raise the score: a declared scope, or a commit that git can measure."""
+        """Return what would raise the score: changes inside the scope where git measures them.
+
+        Where it does not, what it lacks: a declared scope, or a commit that it can measure.
+        """
         if present and self.seen(facts).present:
             return self.better
         if present:

@@ -76,7 +76,7 @@ def writers(
 def _places(places: TranscriptPlaces, harnesses: Sequence[Harness]) -> Iterator[Home]:
     """Yield the folders to look in: those named by hand, those a hook names, then the usual ones.
 
-    With ``places.trusted``, usual folders in the repository itself are left out.
+    The usual ones only with ``places.auto``, and with ``places.trusted`` none in the repository.
     """
     of_any = tuple(
         dict.fromkeys(names for harness in harnesses for names in harness.files)

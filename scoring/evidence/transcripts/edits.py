@@ -140,12 +140,11 @@ def lines_added(new: str, old: str = "") -> Hashes:
 
 
 def apply_change(lines: Counter[int], change: Iterable[int]) -> Hashes:
-    """Apply an edit to the lines of a file, and return its removals of lines that are not there.
+    """Apply an edit to the lines of a file, and return the negative hashes that removed nothing.
 
     Args:
         lines: how often each hash is in the file. It is changed.
-        change: the hashes that the edit adds, and those that it removes as negative numbers. A
-            hash that is not in the file is not removed.
+        change: the hashes that the edit adds, and those that it removes as negative numbers.
     """
     absent = []
     for line in change:
