@@ -66,7 +66,7 @@ def score_log(
         LogError: the log cannot be listed; or an entry is broken, and the rubric does not leave
             such entries out.
         NotARepositoryError: ``repo_dir`` is not in a work tree.
-        GitError: the trunk that ``options`` names is not there.
+        GitError: git fails, or the trunk that ``options`` names is not there.
     """
     rubric = rubric or default_rubric()
     sources = Sources.under(rules_of(rubric), repo_dir, transcript_dirs, options)
@@ -229,7 +229,7 @@ def score_iterations(
 
     Raises:
         NotARepositoryError: the sources' folder is not in a work tree.
-        GitError: the trunk that the sources name is not there.
+        GitError: git fails, or the trunk that the sources name is not there.
     """
     log_dir = Path(iter_log_dir)
     records = Records(records)

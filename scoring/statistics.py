@@ -1,7 +1,7 @@
 """How sure a mean is, or any other statistic.
 
-Intervals are bootstrap intervals with 95 % confidence. Their seed is fixed, so that they are the
-same on every machine and in every run.
+Intervals of means are bootstrap intervals. Their seed is fixed, so that they are the same on
+every machine and in every run. Their confidence is 95 % unless a caller wants another one.
 """
 
 import functools
@@ -29,7 +29,7 @@ _MOST_KEPT = 64
 
 
 class Interval(NamedTuple):
-    """The values between which a figure lies with 95 % confidence, both included."""
+    """The values between which a figure lies with some confidence, usually 95 %, both included."""
 
     low: float
     high: float

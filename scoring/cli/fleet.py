@@ -144,8 +144,9 @@ def open_dataset(place: str) -> "DataSet":
         place: a FLEET.toml, or the folder or URL of the data set.
 
     Raises:
-        InputError: the file or folder does not exist.
-        SettingsError: the FLEET.toml cannot be used.
+        InputError: the folder does not exist, the data set cannot be read, or a package is not
+            installed.
+        SettingsError: the FLEET.toml cannot be read or used.
     """
     from scoring.fleet.dataset import DataSet
     from scoring.fleet.fleet_toml import read_fleet

@@ -193,7 +193,11 @@ def session_beginning_with(text: str, ids: Collection[str]) -> str | None:
 
 
 def session_ids(log_dir: Path) -> list[str]:
-    """Return the ids of the sessions that have a sidecar in a log, sorted."""
+    """Return the ids of the sessions that have a sidecar in a log, sorted.
+
+    Raises:
+        LogError: the log cannot be listed.
+    """
     return _names_matching(_SESSION_SIDECAR_NAME, log_dir)
 
 

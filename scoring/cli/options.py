@@ -130,7 +130,10 @@ def author_options(command: Command) -> Command:
 
 
 def out_option(metavar: str, summary: str, default: Path | None = None) -> Decorator:
-    """Return the decorator of ``--out``, or ``-o``, which says where the output goes."""
+    """Return the decorator of ``--out``, or ``-o``, which says where the output goes.
+
+    The command gets the path as ``out``, or ``default`` where none is given.
+    """
     return click.option(
         "-o", "--out", type=PATH, metavar=metavar, default=default, help=summary
     )
@@ -156,10 +159,10 @@ def _option_of(name: str) -> Decorator:
 def shared_options(*names: str) -> Decorator:
     """Return a decorator that gives a command ``--json``, ``-q``, ``-v`` and shared options.
 
+    The command gets the values in a dictionary ``options``, by long name, "json" included.
+
     Args:
         names: the long names of settings, such as "repo-dir".
-
-    The command gets the values in a dictionary ``options``, by long name, "json" included.
 
     Raises:
         SettingsError: when the command runs, if ``--repo-dir`` is not a folder.

@@ -46,7 +46,7 @@ _OBEYED = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 
 
 def write(text: str, bound_to_reference: bool = False) -> None:
-    """Write text to standard output as UTF-8, whatever the locale.
+    """Write text to standard output as UTF-8, whatever the locale, with :func:`write_bytes`.
 
     Invisible characters become escapes, except where the text is ``bound_to_reference``: its bytes
     must be those of the reference, which a terminal does not get.
@@ -109,9 +109,9 @@ def _folded(text: str, stream: TextIO) -> str:
 
 
 def write_json(value: Any, indent: int = 1) -> None:
-    """Write a value as JSON, on one line if ``indent`` is 0. A path becomes a text.
+    """Write a value as JSON with :func:`write_bytes`, on one line if ``indent`` is 0.
 
-    Bytes of texts that are not UTF-8 become replacement characters.
+    A path becomes a text. Bytes of texts that are not UTF-8 become replacement characters.
     """
     write_bytes(_json(value, indent) + b"\n")
 

@@ -294,6 +294,9 @@ def silent_view(settings: Settings, version: str, selection: Selection) -> "LogV
         version: the version of the rubric. Where no released rubric has it, the rubric of the
             settings is used.
         selection: which iterations the view shows.
+
+    Raises:
+        RubricError: neither rubric can be used.
     """
     rubric = rubric_behind(version, settings.rubric)
     return _view(settings, rubric, silent, selection=selection)
@@ -318,6 +321,7 @@ def rows_of_logs(
     Raises:
         InputError: a root contains no log.
         NotARepositoryError, SettingsError: as of :func:`settings_of_log`.
+        RubricError: as of :func:`rubric_of`.
     """
     from scoring.views.columns import rows_of_view
 

@@ -42,7 +42,7 @@ def read_ledger(
         warn: takes a warning about what is skipped.
 
     Raises:
-        GitError: the trunk that the settings name is not there.
+        GitError: git fails, or the trunk that the settings name is not there.
         LogError: a log that was named is not there, or a log cannot be listed.
     """
     from scoring.outcomes.ledger import ledger  # loads every harness

@@ -83,7 +83,13 @@ class Task:
 
 
 class Coordinator:
-    """One run over some repositories, through the client of a cluster."""
+    """One run over some repositories, through the client of a cluster.
+
+    Args:
+        client: Dask's client, a ``distributed.Client``.
+        config: the fleet, of which the sources are not used.
+        rubric: the rubric that scores.
+    """
 
     def __init__(
         self,

@@ -74,7 +74,7 @@ class DataSet:
         """Open a data set to read. One that does not exist has no rows.
 
         Raises:
-            InputError: it cannot be read.
+            InputError: it cannot be read, or a package is not installed.
         """
         require("fleet", "deltalake", "pyarrow")
         self.url = url
@@ -194,7 +194,7 @@ class DataSet:
         """Write rows, which count from the next :meth:`note` on.
 
         Args:
-            tables: an Arrow table of rows for each table.
+            tables: rows as an Arrow table, by the name of the table that they are written to.
             where: the rows that they replace, as a condition of SQL; None for none.
 
         Raises:

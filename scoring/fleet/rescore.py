@@ -70,6 +70,7 @@ def rescore(dataset: DataSet, rubric: Rubric, source: str | None = None) -> Resc
 
     Raises:
         FleetError: the data set lacks such rows, or another fleet writes to the data set.
+        InputError: the data set cannot be read.
         WriteError: the data set cannot be written.
     """
     from pyarrow import compute as pc

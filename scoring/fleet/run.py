@@ -100,7 +100,8 @@ def run_fleet(
 
     Raises:
         FleetError: another fleet writes to the data set, or the cluster is lost.
-        InputError: a source leads nowhere, or the horizon is not a time.
+        InputError: a source leads nowhere, the horizon is not a time, the data set cannot be read,
+            or a package is not installed.
         RubricError: the rubric does not exist.
         WriteError: the data set cannot be written.
     """
@@ -235,7 +236,10 @@ def changed(
     rubric: Rubric,
     dataset: DataSet,
 ) -> list[Repository]:
-    """Return the repositories that failed, are new, or have changed since their rows were made."""
+    """Return the repositories that failed, are new, or have changed since their rows were made.
+
+    All of them have where the rubric was changed without a new version.
+    """
     states = dataset.of(rubric.version)
     rubric_digest = rubric_values(rubric)["digest"]
     # 2,000 repositories may share one folder of 5,000 transcripts.

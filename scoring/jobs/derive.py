@@ -148,7 +148,7 @@ def derive(
         LogError: the log cannot be listed.
         GitError: git failed, or the repository is not a git work tree.
         OptionError: ``mine``, and git knows no user.
-        WriteError: an entry cannot be written.
+        WriteError: an entry cannot be written, or another derive holds the repository for too long.
     """
     assert sources.rules is ATTRIBUTED
 
@@ -362,7 +362,7 @@ def derive_runs(
         InputError: the folder does not exist.
         LogError: the log cannot be listed.
         GitError: git failed, or the repository is not a git work tree.
-        WriteError: an entry cannot be written.
+        WriteError: an entry cannot be written, or another derive holds the repository for too long.
     """
     if not folder.is_dir():
         raise InputError(f"{folder}: no such directory")

@@ -46,7 +46,7 @@ def set_value(
         text: the value, as YAML. For a field that holds a text, it is the text itself.
 
     Raises:
-        NotFoundError: the log does not have the entry.
+        NotFoundError: no file of the log is the entry's own; the archive cannot be edited.
         LogError: the log cannot be listed.
         SettingsError: the field does not exist or does not take the value.
         InputError: the file cannot be read, or the edit would change more than the field.

@@ -150,6 +150,7 @@ class LogWatch:
         Raises:
             LogError: the log cannot be listed.
             NotARepositoryError: the repository is not a git work tree.
+            GitError: git fails, or the trunk that the sources name is not there.
         """
         trunk_states = self._states_of_trunk()
         is_first = self._trunk_states is None

@@ -68,7 +68,7 @@ def composed(source: str) -> Any:
 
 @contextlib.contextmanager
 def kept_as_written(path: Path) -> Iterator[None]:
-    """Raise every error in the block as an InputError that says that a file stays as it is."""
+    """Raise a YAML or value error in the block as an InputError: the file stays as it is."""
     try:
         yield
     except (YAMLError, ValueError) as e:
@@ -128,7 +128,7 @@ def value_set(
 
     Raises:
         SettingsError: the path goes through a value without fields, or past the end of a list.
-        YamlError: the path goes through an alias.
+        YamlError: the path goes through an alias, or ends at one.
     """
     node = root
     parts = path.split(".")

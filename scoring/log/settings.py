@@ -103,7 +103,11 @@ def resolve_settings(
 
 
 def _settings_in(environment: Mapping[str, str]) -> PlainData:
-    """Return the settings that variables give. A variable that is empty gives none."""
+    """Return the settings that variables give. A variable that is empty gives none.
+
+    Raises:
+        SettingsError: the text of a variable is not of the setting's kind.
+    """
     texts = {key: environment.get(variable_of(key)) for key in SETTINGS}
     return {key: _value_of_variable(key, text) for key, text in texts.items() if text}
 

@@ -36,7 +36,7 @@ class DiminishingReturns(Signal):
     optional = True
 
     def value(self, facts: IterationFacts) -> SignalValue:
-        """Return the meter's score, 0 for a deliberation that is stuck, absent without one."""
+        """Return what :func:`deliberation_value` says of the iteration's deliberation."""
         return deliberation_value(facts.deliberation, facts.record.iteration)
 
     def sources(

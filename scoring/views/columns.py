@@ -263,6 +263,11 @@ def table_rows(
     The rows of iterations come in the order of the iterations. After them come those of sessions,
     then those of tasks, sorted by name and rubric version. An iteration without a session is in no
     row of ``sessions``, and one without a task in no row of ``tasks``.
+
+    Args:
+        log: the folder of the log, of which rows have the path.
+        rubric: the rubric, which names the bands of sessions and tasks.
+        examined: the iterations.
     """
     groups: dict[tuple[str, str, str], list[Member]] = {}
     for iteration in examined:

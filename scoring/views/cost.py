@@ -73,7 +73,7 @@ class Expense(NamedTuple):
 
 
 def expenses(rows: WorkRows, days: CostDays) -> list[Expense]:
-    """Return what units paid for on some days."""
+    """Return the expenses of units on some days, in order of the rows."""
     wanted = []
     for row in rows:
         for (harness, session), spent in row.unit.spent.items():

@@ -33,7 +33,7 @@ class ExplainedSignal(NamedTuple):
         detail: how the sub-score came about, or why it is missing.
         sources: where the evidence is.
         advice: what would improve the sub-score; "" where nothing is advised.
-        source: whether the sub-score was claimed or observed.
+        source: whether the sub-score was claimed or observed; None without a vote.
         applicable: whether the signal has a part in this iteration.
         fact: what the sub-score rests on, in a few words; None where nothing is known.
     """

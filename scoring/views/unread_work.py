@@ -35,6 +35,9 @@ def unread_work(
         rows: the work that is checked.
         repository: the repository.
         base: the SHA of the base; None where all work is checked.
+
+    Raises:
+        GitError: git cannot walk the history.
     """
     unread = list(dict.fromkeys(ledger.not_read))
     if not unread:

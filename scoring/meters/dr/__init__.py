@@ -102,7 +102,7 @@ class DRResult(Frozen):
         return tuple(chain(*[readiness.added_words for readiness in self.readiness]))
 
     def payload(self) -> PlainData:
-        """Return the result as JSON, with numbers to 4 places.
+        """Return the result as plain data for JSON, with numbers to 4 places.
 
         Its keys have the order of docs/DIMINISHING_RETURNS.md.
         """

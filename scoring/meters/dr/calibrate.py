@@ -138,7 +138,7 @@ def with_label(data: bytes, source: str, label: PlainData) -> PlainData:
         label: the new label, under the names that a label has in JSON.
 
     Raises:
-        TranscriptError: the data is not a transcript.
+        InputError: the data is not UTF-8, has too many values, or is not a transcript.
     """
     return {**plain_transcript(decode(data, source), source), KEY: dict(label)}
 
@@ -279,6 +279,9 @@ def calibrate(
         settings: the settings, of which the ``k`` replaces that of the profile.
         embed: the embedder for settings with level L2; None leaves L2 out of these too.
         profile: what the meter goes by.
+
+    Raises:
+        SettingsError, ValueError: as of :func:`~scoring.meters.dr.score_transcript`.
     """
     calibrations = []
     for setting in settings:
@@ -325,7 +328,7 @@ def _outcome(item: Labeled, result: DRResult) -> FileOutcome:
 def calibration_payload(
     collection: Collection, calibrations: list[Calibration], left_out: str
 ) -> dict[str, object]:
-    """Return everything as JSON.
+    """Return everything as plain data for JSON.
 
     Args:
         collection: what the directory holds.

@@ -56,6 +56,9 @@ def message_novelty(
         records: the records, sorted by round. Those without messages are left out.
         embed: an embedder, with which a message is new when both its words and its meaning are;
             None compares words alone.
+
+    Raises:
+        SettingsError, ValueError: as of :class:`~scoring.meters.dr.semantic.Meanings`.
     """
     spoken: list[int] = []
     texts: list[str] = []
