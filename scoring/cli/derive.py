@@ -10,7 +10,7 @@ from scoring.jobs.derive import Derivation, DerivedEntry, derive, derive_runs
 from scoring.log.find import holds_entries
 from scoring.log.selection import first_day
 from scoring.log.settings import Settings
-from scoring.text import counted, printable
+from scoring.text import counted, printable, short
 from scoring.views.table import Block, Cells, Column, Page, Table
 
 from .init import write_settings_as_found
@@ -134,7 +134,7 @@ def _page(derivation: Derivation, settings: Settings, dry_run: bool) -> Page:
         yield ""
 
     if derivation.skipped:
-        skipped = [(each.commit[:12], each.reason) for each in derivation.skipped]
+        skipped = [(short(each.commit), each.reason) for each in derivation.skipped]
         yield Table(_SKIPPED_COLUMNS, skipped)
         yield ""
 
@@ -161,7 +161,7 @@ def _entry_row(entry: DerivedEntry) -> Cells:
         sessions += f" +{len(entry.session_ids) - 1}"
 
     commit = entry.commit
-    sha = commit.sha[:12] or "-"
+    sha = short(commit.sha) or "-"
     return (
         entry.iteration,
         commit.date,

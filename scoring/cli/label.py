@@ -20,7 +20,7 @@ from scoring.log.load import load_iteration_log, no_such_entry
 from scoring.log.selection import Selection
 from scoring.log.settings import Settings
 from scoring.sidecars.scores import iteration_score_path
-from scoring.text import counted, cut, printable
+from scoring.text import counted, cut, printable, short
 from scoring.views import labeled
 from scoring.views.label_agreement import agreement_of, agreement_page
 from scoring.views.score_pages import iteration_page
@@ -334,7 +334,8 @@ def _show_change(examined: ExaminedIteration, settings: Settings) -> None:
     for line in lines[:_DIFF_LINES]:
         write(cut(printable(line.expandtabs(4)), _DIFF_COLUMNS) + "\n")
     if len(lines) > _DIFF_LINES:
-        say(f"… cut after {_DIFF_LINES} lines; 'git show {sha[:12]}' shows all of it\n")
+        whole = f"git show {short(sha)}"
+        say(f"… cut after {_DIFF_LINES} lines; '{whole}' shows all of it\n")
     write("\n")
 
 

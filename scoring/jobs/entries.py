@@ -19,7 +19,7 @@ from scoring.log.find import ARCHIVE_NAME
 from scoring.log.model import SCHEMA_NESTED
 from scoring.log.parse import ENTRIES
 from scoring.log.schema import DescribedField, described_fields
-from scoring.text import shown, trim
+from scoring.text import short, shown, trim
 
 from .existing_log import read_existing_log
 
@@ -139,7 +139,7 @@ def new_entry(
         named = trim(record.commit).lower()
         if len(named) >= SAME_COMMIT and sha.startswith(named):
             warn(
-                f"{path}: commit {sha[:12]} is named by iteration {record.iteration} as well;"
+                f"{path}: commit {short(sha)} is named by iteration {record.iteration} as well;"
                 " name another one with --commit"
             )
             break

@@ -25,7 +25,13 @@ from scoring.evidence.labels import (
     labels_in,
 )
 from scoring.evidence.transcripts.facts import timestamp_ns
-from scoring.files import exclusive_lock, overwrite, read_or_none, write_together
+from scoring.files import (
+    exclusive_lock,
+    overwrite,
+    read_or_none,
+    size_in_words,
+    write_together,
+)
 from scoring.grouping import lists_by_key
 from scoring.signals.human_label import latest_labels
 from scoring.text import cut, printable
@@ -199,7 +205,7 @@ def _with_labels(
 
 
 def _too_large(path: Path) -> InputError:
-    size = f"{FILE_LIMIT >> 20} MiB"
+    size = size_in_words(FILE_LIMIT)
     return InputError(f"{path}: would be larger than {size}; nothing is added to it")
 
 

@@ -17,7 +17,7 @@ from scoring.files import read_file
 from scoring.log.find import ARCHIVE_NAME, is_entry_name, names_in_log, number_of
 from scoring.log.parse import MOST_IN_ENTRY, parse_archive, record_of
 from scoring.log.schema import faults_of
-from scoring.text import shown, trim
+from scoring.text import short, shown, trim
 from scoring.yamlnodes import MappingNode, Node, Sequence
 from scoring.yamlread import Reader, fields_in, parse
 
@@ -297,7 +297,7 @@ def _several_of_one_commit(
 
         if sha or name.startswith(first.commit.lower()[: len(name)]):
             text = (
-                f"commit {entry.commit[:12]} is named by iteration {first.iteration} as well"
+                f"commit {short(entry.commit)} is named by iteration {first.iteration} as well"
                 f" ({first.path.name})"
             )
             yield entry.finding("error", "commit", text)

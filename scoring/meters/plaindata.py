@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from scoring.errors import InputError, MeetingError, NoFileError, YamlError
-from scoring.files import SIZE_LIMIT, read_file, reason
+from scoring.files import SIZE_LIMIT, read_file, reason, size_in_words
 from scoring.frozen import PlainData, Texts
 from scoring.settings_table import SIZE_LIMIT as CONFIG_LIMIT
 from scoring.settings_table import read_toml
@@ -79,7 +79,7 @@ def read_standard_input() -> bytes:
     except OSError as e:
         raise InputError(f"standard input: {reason(e)}") from e
     if len(data) > SIZE_LIMIT:
-        raise InputError(f"standard input: larger than {SIZE_LIMIT >> 20} MiB")
+        raise InputError(f"standard input: larger than {size_in_words(SIZE_LIMIT)}")
     return data
 
 
