@@ -17,6 +17,7 @@ from scoring.log.settings import Settings, tables_of
 from scoring.meters.plaindata import read_config, read_given
 from scoring.text import json_escaped, printable
 
+from .group import CommandGroup
 from .options import (
     LOG_OPTIONS,
     NUMBER,
@@ -44,7 +45,7 @@ _TRANSCRIPT_OR_TEXT = "a transcript or a text"
 _ROUNDS = Whole(1, 1_000_000)
 
 
-@click.group
+@click.group(cls=CommandGroup)
 def command() -> None:
     """Say whether a deliberation still finds something new, and is ready to act.
 

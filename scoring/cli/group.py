@@ -160,13 +160,11 @@ class LazyGroup(click.Group):
             return log.commands[cmd_name]
 
         if not cmd_name.startswith("-") and not ctx.resilient_parsing:
-            from difflib import get_close_matches  # only a mistyped word needs it
-
-            message = f"No such command {cmd_name!r}."
-            for match in get_close_matches(cmd_name, [*COMMANDS, *OLD_NAMES], n=1):
-                meant = f"log {match}" if match in OLD_NAMES else match
-                message += f" Did you mean {meant!r}?"
-            ctx.fail(message)
+            meant = _closest(cmd_name, [*COMMANDS, *OLD_NAMES])
+            if meant in OLD_NAMES:
+                meant = f"log {meant}"
+            hint = f" Did you mean {meant!r}?" if meant else ""
+            ctx.fail(f"No such command {cmd_name!r}.{hint}")
         return None
 
     def resolve_command(
@@ -210,6 +208,35 @@ def _load(command: str) -> click.Command:
     """Return a command at the top by its name."""
     module = importlib.import_module(module_of(command))
     return with_help_layout(module.command)
+
+
+def _closest(word: str, names: Iterable[str]) -> str | None:
+    """Return the name that is most like a mistyped word, or None where none is like it."""
+    from difflib import get_close_matches  # only a mistyped word needs it
+
+    return next(iter(get_close_matches(word, names, n=1)), None)
+
+
+class CommandGroup(click.Group):
+    """A group that answers an unknown word with the command that was meant, or all it has."""
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """Return a command of the group by its name.
+
+        None for an unknown word that begins like an option, or while a shell completes.
+
+        Raises:
+            click.UsageError: no command has that name.
+        """
+        command = super().get_command(ctx, cmd_name)
+        if command or cmd_name.startswith("-") or ctx.resilient_parsing:
+            return command
+
+        meant = _closest(cmd_name, self.commands)
+        hint = f"The commands are {', '.join(sorted(self.commands))}."
+        if meant:
+            hint = f"Did you mean {meant!r}?"
+        raise click.UsageError(f"No such command {cmd_name!r}. {hint}", ctx)
 
 
 class _ContextOfGroup(HelpfulContext):

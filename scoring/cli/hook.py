@@ -30,6 +30,7 @@ from scoring.log.settings import Settings, resolve_settings
 from scoring.text import printable
 from scoring.views.table import Table
 
+from .group import CommandGroup
 from .options import (
     LOG_OPTIONS,
     NUMBER,
@@ -42,7 +43,7 @@ from .options import (
 from .output import reply, warn
 
 
-@click.group
+@click.group(cls=CommandGroup)
 def command() -> None:
     """Install, remove and show the hook that scores every task of an agent.
 

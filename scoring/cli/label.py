@@ -90,16 +90,16 @@ def label_one(
     **answers: Any,
 ) -> None:
     """Label one iteration."""
+    iteration = iteration_named(name, settings)
+    if iteration not in _iterations(settings):
+        raise no_such_entry(settings.iter_log_dir, iteration)
+
     asks = _has_no_answer(answers)
     if asks and not (on_terminal() and is_terminal(sys.stdin)):
         raise click.UsageError(
             "Nothing to say: give --correctness, --scope, --hallucination or --note; "
             "on a terminal it asks."
         )
-
-    iteration = iteration_named(name, settings)
-    if iteration not in _iterations(settings):
-        raise no_such_entry(settings.iter_log_dir, iteration)
     actor = _actor_or_default(actor, settings)
 
     if asks:

@@ -10,6 +10,7 @@ from scoring.log.selection import Selection
 from scoring.log.settings import Settings
 from scoring.text import counted, printable
 
+from .group import CommandGroup
 from .iteration_names import complete_iterations
 from .options import (
     EVIDENCE_OPTIONS,
@@ -37,7 +38,7 @@ if TYPE_CHECKING:
     from scoring.evidence.transcripts.observed_facts import Observed
 
 
-@click.group
+@click.group(cls=CommandGroup)
 def command() -> None:
     """Check, print and write the entries of a log.
 

@@ -2,13 +2,15 @@
 
 import functools
 import math
+import os
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, TypeAlias
 
 import click
 
-from scoring.errors import SettingsError
+from scoring.errors import OptionError, SettingsError
+from scoring.files import reason
 from scoring.frozen import PlainData
 from scoring.log.selection import Selection, first_day
 from scoring.log.setting_rows import COUNT, SETTINGS
@@ -69,7 +71,30 @@ SHARE = Number(0, 1)
 NUMBER = Whole(0, 10**9)
 """The type of the number of an iteration that may be new."""
 
-PATH = click.Path(path_type=Path)
+
+class _FilledPath(click.Path):
+    """The type of an option or argument that takes a path.
+
+    An empty text, as of a variable of the shell that is not set, is not the current directory.
+    """
+
+    def convert(
+        self,
+        value: Any,
+        param: click.Parameter | None,
+        ctx: click.Context | None,
+    ) -> Any:
+        """Return a value as a path.
+
+        Raises:
+            click.BadParameter: the value is an empty text.
+        """
+        if value == "":
+            self.fail("'' is not a path.", param, ctx)
+        return super().convert(value, param, ctx)
+
+
+PATH = _FilledPath(path_type=Path)
 ROOTS = click.argument("roots", nargs=-1, type=PATH, metavar="[ROOT]...")
 """The argument of commands that read many logs."""
 
@@ -228,12 +253,33 @@ def prepared_settings(options: PlainData, files: bool = True) -> Settings:
         files: whether the settings files of the repository count.
 
     Raises:
+        OptionError: the folder for the store cannot be written.
         SettingsError: a setting cannot be used.
     """
     settings = resolve_settings(options, files=files)
+    if settings.cache_dir and not settings.no_cache:
+        _make_cache(settings.cache_dir)
     remove_stale_directories()
     remove_stale_files(settings.iter_log_dir)
     return settings
+
+
+def _make_cache(folder: Path) -> None:
+    """Make the folder that the user named for the store, and check that it can be written.
+
+    Raises:
+        OptionError: that is not so.
+    """
+    try:
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        problem = "" if os.access(folder, os.W_OK | os.X_OK) else "cannot be written"
+    except OSError as e:
+        problem = reason(e)
+    if problem:
+        raise OptionError(
+            f"cache-dir {str(folder)!r}: {problem}; name a folder that you may write, or give "
+            "--no-cache"
+        )
 
 
 FROM_DAYS = (

@@ -1,6 +1,7 @@
 """Which logs a command reads, where their evidence comes from, and under which rules."""
 
 import itertools
+import os
 import re
 from collections.abc import Collection, Iterator, Sequence
 from pathlib import Path
@@ -19,6 +20,7 @@ from scoring.evidence.rules import (
     options_of,
     rules_of,
 )
+from scoring.evidence.scopes import is_code
 from scoring.frozen import PlainData
 from scoring.log.find import FoundLog, find_logs
 from scoring.log.selection import Selection
@@ -40,6 +42,8 @@ LEFT_OUT = "it is left out"
 
 _WARNED_ENTRIES = "da-score.warned"
 """Under this key the context of a command keeps the warnings about broken entries."""
+
+_TRACKED_FILES = ("ls-files", "-z", "--full-name", ":/")
 
 # Settings
 
@@ -106,6 +110,24 @@ def settings_without_effect(settings: Settings, rules: EvidenceRules) -> Iterato
             f"{as_reference}, which know no default transcript directories: "
             "name folders with --transcript-dir"
         )
+
+
+def globs_without_files(settings: Settings) -> Iterator[str]:
+    """Yield a warning for each pattern of code that fits no file of the repository."""
+    if not settings.code_globs:
+        return
+
+    # most commands load it later
+    from scoring.evidence.git.repository import GitRepository
+
+    listing = GitRepository(settings.repo_dir).ask(*_TRACKED_FILES)
+    files = os.fsdecode(listing.stdout).split("\0")
+    for glob in settings.code_globs:
+        if not any(is_code(path, [glob]) for path in files):
+            yield (
+                f"code-globs {glob!r} fits no file that git tracks: * is any part of a name and ** "
+                "any folders, and every other sign is itself"
+            )
 
 
 # Evidence and outcomes
@@ -185,7 +207,10 @@ def library_options(settings: Settings, rules: EvidenceRules, warn: Warn) -> Opt
         rules: how evidence is read.
         warn: takes a warning about settings without effect, and about what is skipped later.
     """
-    for text in settings_without_effect(settings, rules):
+    for text in (
+        *settings_without_effect(settings, rules),
+        *globs_without_files(settings),
+    ):
         warn(text)
     return {**options_of(settings), "warn": warn}
 

@@ -22,6 +22,7 @@ from scoring.views.compare import diff_logs, diff_rubrics
 from scoring.views.compare_page import comparison_page, comparison_payload
 from scoring.views.table import Line, Page, Table, TableRow
 
+from .group import CommandGroup
 from .options import (
     EVIDENCE_OPTIONS,
     PATH,
@@ -56,7 +57,7 @@ _PROPERTIES: dict[str, dict[object, str]] = {
 """The properties of a rubric in words, except values that the reference's rubrics have."""
 
 
-@click.group
+@click.group(cls=CommandGroup)
 def command() -> None:
     """List, show, check and compare rubrics.
 

@@ -16,7 +16,7 @@ from scoring.errors import InputError, OptionError, SettingsError
 from scoring.files import read_or_none
 from scoring.frozen import PlainData
 from scoring.paths import is_inside
-from scoring.settings_table import FLAG, Kind, ListOf, checked_table, read_toml
+from scoring.settings_table import FLAG, ListOf, checked_table, read_toml
 from scoring.text import syntax_problem
 
 from .setting_rows import COUNT, FIELDS, FOLDERS, PATH, SETTINGS
@@ -71,9 +71,10 @@ def resolve_settings(
     from_options = {}
     for key, value in options.items():
         if key in SETTINGS and value is not None and value != ():
-            kind = SETTINGS[key].kind
-            if isinstance(kind, Kind) and not kind.fits(value):
-                raise OptionError(f"--{key}: {value!r} is not {kind.name}")
+            setting = SETTINGS[key]
+            for item in value if isinstance(setting.kind, ListOf) else [value]:
+                if not setting.item.fits(item):
+                    raise OptionError(f"--{key}: {item!r} is not {setting.item.name}")
             from_options[key] = value
     from_variables = _settings_in(environment)
     from_user = {**from_variables, **from_options}

@@ -119,7 +119,10 @@ def state_under_another(version: str, rubric: Rubric) -> State | None:
     """
     if version == rubric.version:
         return None
-    advice = f"'da-score run' with --rubric scores it under {rubric.version}"
+    advice = (
+        f"with --rubric 'da-score explain' shows its score under {rubric.version}, and "
+        "'da-score run' writes it"
+    )
     return State(
         "stale", f"it was scored under rubric {version or 'unknown'}; {advice}"
     )

@@ -29,11 +29,9 @@ def cost_page(costs: Costs) -> Page:
         yield from costs.notes
         return
 
+    cost = cost_text(total.cost, is_partial=bool(total.unpriced)).capitalize()
     units = counted(total.units, "unit of work", "units of work")
-    yield Line(
-        f"{cost_text(total.cost)} for {units}, with the talk around them, {costs.days}",
-        "bold",
-    )
+    yield Line(f"{cost} for {units}, with the talk around them, {costs.days}", "bold")
     yield _zone_line(costs.days)
     yield from unpriced_lines(total.unpriced)
     if costs.without_cost:
@@ -88,7 +86,10 @@ def machine_cost_page(
 
     *by_kind, (_, [total]) = sums_by_kind.items()
     sessions = counted(total.sessions, "session")
-    cost = "No known cost" if total.cost is None else cost_text(total.cost)
+    cost = "No known cost"
+    if total.cost is not None:
+        is_partial = total.unpriced_responses > 0
+        cost = cost_text(total.cost, is_partial=is_partial).capitalize()
     yield Line(f"{cost} for {sessions} on this machine, {days}", "bold")
     yield _zone_line(days)
     for kind, sums in by_kind:

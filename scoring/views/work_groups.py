@@ -31,11 +31,6 @@ class WorkGroup(NamedTuple):
     summary: PlainData
 
     @property
-    def priced(self) -> int:
-        """How many of its units have a known cost, talk included."""
-        return sum(row.cost is not None for row in self.rows)
-
-    @property
     def landed(self) -> CountedShare:
         """How many units landed and stayed, of those in a state of :data:`DECIDED`."""
         return CountedShare(

@@ -53,9 +53,12 @@ class TestWarnings:
         found = da_score("iteration", "3", "--rubric", "2.0.2")
         said = (
             "iteration 3: its sidecar is stale: it was scored under rubric 2.1.0; "
-            "'da-score run' with --rubric scores it under 2.0.2"
+            "with --rubric 'da-score explain' shows its score under 2.0.2, and 'da-score run' "
+            "writes it"
         )
         assert found == Outcome(0, shown.out, f"da-score: warning: {said}\n")
+        explained = da_score("explain", "3", "--rubric", "2.0.2").out
+        assert "under rubric 2.0.2" in explained
         (project / "same.yaml").write_text(
             json.dumps(da_score("rubric", "show", "--json").json)
         )

@@ -182,6 +182,15 @@ class TestMistypedWords:
     def test_get_none_that_is_far_away(self, da_score: DaScore) -> None:
         assert "Did you mean" not in da_score("log", "explain").err
 
+    @pytest.mark.parametrize("word", ["status", "remove"])
+    def test_that_are_like_no_command_of_a_group_get_all_it_has(
+        self, da_score: DaScore, word: str
+    ) -> None:
+        found = da_score("hook", word)
+        assert found.status == 2
+        commands = "install, record, show, uninstall"
+        assert f"No such command {word!r}. The commands are {commands}." in found.err
+
 
 class TestVersion:
     def test_names_the_program_and_the_rubric(self, da_score: DaScore) -> None:

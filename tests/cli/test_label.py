@@ -237,6 +237,9 @@ class TestRefused:
                 id="an iteration that is not",
             ),
             pytest.param(
+                ("lst",), 1, "is called 'lst'", id="a command that is mistyped"
+            ),
+            pytest.param(
                 (5, "--correctness", "3"),
                 1,
                 "the first label of ann needs scope and hallucination too",

@@ -42,6 +42,13 @@ RECORD = [
             ["run", "--transcripts", "none", "--transcript-dir", "x"],
             "the command line: transcripts is none and",
         ),
+        (["work", "--worktrees", ""], "--worktrees: '' is not a glob of folders"),
+        (["cost", "--code-globs", " "], "--code-globs: ' ' is not a glob of files"),
+        (
+            ["run", "--cache-dir", "/dev/null/x"],
+            "cache-dir '/dev/null/x': not a directory; name a folder that you may write",
+        ),
+        (["work", "--cache-dir", ""], "Invalid value for '--cache-dir': '' is not a"),
         (["export"], "several tables need a directory"),
         (["export", "--tables", "nope"], "--tables: 'nope' is not a table"),
         (["query", " "], "query: there is no SQL"),
@@ -90,3 +97,38 @@ def test_is_neither_a_variable_nor_a_file_nor_a_name_of_nothing(
     assert da_score("check", "--max-drop", ".1", "--baseline", "nope").status == 1
     monkeypatch.setenv("DA_SCORE_HORIZON", "3q")
     assert da_score("outcomes", "--iter-log-dir", LOG).status == 1
+
+
+@pytest.mark.usefixtures("scored")
+class TestCache:
+    def test_is_made(self, da_score: DaScore, tmp_path: Path) -> None:
+        folder = tmp_path / "new" / "cache"
+        assert da_score("work", "--cache-dir", folder).status == 0
+        assert folder.stat().st_mode & 0o777 == 0o700
+
+    def test_that_cannot_be_written_does_not_matter_without_one(
+        self, da_score: DaScore
+    ) -> None:
+        found = da_score("work", "--no-cache", "--cache-dir", "/dev/null/x")
+        assert (found.status, found.err) == (0, "")
+
+
+@pytest.mark.usefixtures("scored")
+@pytest.mark.parametrize(
+    ("globs", "unfit"),
+    [
+        pytest.param(["["], ["["], id="an open bracket"),
+        pytest.param(["*.[ch]", "**/*.py"], ["*.[ch]"], id="one of two"),
+        pytest.param(["**/*.py"], [], id="fits files"),
+        pytest.param([], [], id="none given"),
+    ],
+)
+def test_patterns_of_code_that_fit_no_file_are_named(
+    da_score: DaScore, globs: list[str], unfit: list[str]
+) -> None:
+    found = da_score("outcomes", *(f"--code-globs={glob}" for glob in globs))
+    assert found.status == 0
+    warnings = found.err.splitlines()
+    assert len(warnings) == len(unfit)
+    for warning, glob in zip(warnings, unfit, strict=True):
+        assert f"code-globs {glob!r} fits no file that git tracks: " in warning

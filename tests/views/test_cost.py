@@ -227,14 +227,15 @@ def test_without_a_known_cost_there_is_no_table(
     head, *lines = cost().out.splitlines()
     assert ("The dearest" in lines) == is_known
     if is_known:
-        assert head.startswith("$")
+        assert head.startswith("At least $")
         assert "The cost of 2 units is not known." in lines
     else:
         assert head == "No cost is known."
         (of_responses,) = lines
         assert of_responses.endswith(" responses have no known price: unheard-of.")
     of_machine = cost("--everything").out
-    assert of_machine.startswith("$" if is_known else "No known cost for 2 sessions ")
+    known = "At least $" if is_known else "No known cost for 2 sessions "
+    assert of_machine.startswith(known)
 
 
 @pytest.mark.parametrize("is_fast", [True, False], ids=["fast", "usual"])
@@ -257,6 +258,10 @@ def test_a_cost_without_some_responses_is_said_to_be_at_least_that(
     assert ("It cost at least $" in head) == is_fast
     assert ("is known: at least $" in head) == is_fast
     assert "at least <" not in head
+    for option in ("--by=day", "--everything"):
+        assert cost(option).out.startswith("At least $" if is_fast else "$")
+    page = cost("--out", "-", "--rubric", "3.1.0", command="report").out
+    assert ("<dt>Cost of all</dt><dd>at least $" in page) == is_fast
 
 
 def test_days_without_cost_are_one_sentence(cost: Any) -> None:

@@ -354,7 +354,7 @@ class TestCommand:
             f"<b>{landed}</b> of {work['summary']['units']} units of work landed"
             in html
         )
-        assert f"<dt>Cost of all</dt><dd>${total:.2f} <small>known for " in html
+        assert f"<dt>Cost of all</dt><dd>${total:.2f} <small>that of " in html
         nothing = cost_text(work["summary"]["came_to_nothing"]["cost"])
         assert (
             f"<dt>Lost, reverted or taken back</dt><dd>{nothing} <small>1 unit</small></dd>"

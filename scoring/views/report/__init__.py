@@ -54,6 +54,7 @@ from scoring.views.work_rows import (
     STATES,
     WorkRows,
     spending_of_unit,
+    without_cost,
     work_summary,
 )
 
@@ -128,6 +129,7 @@ def _contents(digest: Digest) -> PlainData:
         "fixed_in_time": FIXED_IN_TIME,
         "horizon": horizon_text,
         "every": WorkGroup("", work, work_summary(work)),
+        "without_cost": without_cost(work),
         "pieces": pieces,
         "looked_at": looked_at,
         "not_shown": list(not_shown(rows, [unit for _, unit in looked_at])),
