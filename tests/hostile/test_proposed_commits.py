@@ -384,6 +384,7 @@ def test_tests_that_pass_later_in_a_sub_agent_are_those_of_its_session(
 
 TESTS = ("pytest -q", "3 passed in 0.1s")
 FAILURE = ("pytest -q", "1 failed in 0.1s")
+WRONG_PATH = ("pytest a.py", "ERROR: file or directory not found: a.py\n\nno tests ran")
 NO_LINES = {"src/a.py": [("x", "y")]}
 
 
@@ -914,6 +915,9 @@ def test_tests_that_fail_on_other_code_speak_against_no_work_that_passed(
             3,
             id="after a note",
         ),
+        pytest.param(
+            [says("sed -i s/x/y/ src/a.py"), WRONG_PATH], 3, id="at a wrong path"
+        ),
         pytest.param([says("pytest -q | head -1", "F"), TESTS], 0, id="and a pass"),
     ],
 )
@@ -923,6 +927,27 @@ def test_tests_without_a_verdict_hide_no_failure_of_the_same_code(
     change.commit(FILES, SUBJECT)
     keep_session(change, FAILURE[1], before=before)
     assert check("--no-failing-tests").status == status
+
+
+@pytest.mark.parametrize(
+    ("last", "status"),
+    [
+        pytest.param(WRONG_PATH, 0, id="a wrong path"),
+        pytest.param(
+            says("pytest -q", "ERROR tests/test_a.py\n1 error in 0.1s"),
+            3,
+            id="a file that cannot be read",
+        ),
+    ],
+)
+def test_a_command_that_finds_no_test_is_no_failure(
+    change: Repo, check: Check, last: tuple[str, str], status: int
+) -> None:
+    change.commit(FILES, SUBJECT)
+    keep_session(change, TESTS[1], before=[last])
+    found = check("--no-failing-tests")
+    assert found.status == status
+    assert "1 with a test run" in found.out
 
 
 @pytest.mark.parametrize(

@@ -52,6 +52,7 @@ class TestCommand(NamedTuple):
         label: the first words of the last test command.
         proof: what the exit status of the line proves about the last test command.
         tools: the names of all tools that the line runs, each once, by their first command.
+        run_count: how many commands of the line run tests.
         folder: the folder in which the last test command runs, as a path from the folder of the
             line; "" for the folder of the line, None where no plain word says it.
         other_tools: the names of the tools that the programs of the other commands may run.
@@ -74,6 +75,7 @@ class TestCommand(NamedTuple):
     label: str
     proof: ExitProof
     tools: tuple[str, ...]
+    run_count: int
     folder: str | None
     other_tools: frozenset[str]
     readers: tuple[tuple[str, ...], ...]
@@ -157,6 +159,7 @@ class TestTools:
             label=_label(last.words),
             proof=_exit_proof(commands, last_index),
             tools=tuple(dict.fromkeys(tools.values())),
+            run_count=len(tools),
             folder=folders[last_index],
             other_tools=_tools_of_others(commands, tools),
             readers=tuple(reader.words for reader in readers_of(commands, last_index)),

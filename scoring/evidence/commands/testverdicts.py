@@ -104,7 +104,9 @@ def _verdict_of(
 
     if command is None:
         return verdict or _UNKNOWN
-    if verdict is None and _was_not_reached(text, command):
+    if verdict is None and (
+        _was_not_reached(text, command) or _found_no_tests(text, command)
+    ):
         return None
     if counts_if_shown:
         return verdict
@@ -137,6 +139,18 @@ def _was_not_reached(text: str, command: TestCommand) -> bool:
     if command.after_cd and _CD_FAILED.search(text):
         return True
     return command.is_wrapped and any_form_in(tool_table().no_wrapper, text)
+
+
+def _found_no_tests(text: str, command: TestCommand) -> bool:
+    """Return whether a line that runs tests once says that it found no test to run.
+
+    Another run of the line, or what a tool runs besides tests, may have failed without a word.
+    """
+    if command.run_count != 1 or not command.shown.own_passes:
+        return False
+    tool = tool_table().tools[command.tool]
+    summaries = _Summaries(text, command, tool, passed=True)
+    return any(summaries.has_form(form) for form in tool.no_tests)
 
 
 def _last_passed(text: str, tools: Sequence[TestTool]) -> bool:
@@ -182,7 +196,9 @@ def _by_status(
         return TestVerdict(False)
 
     if failed is False and command.proof.of_success:
-        ran_no_test = any(any_form_in(tool.empty, text) for tool in tools)
+        ran_no_test = any(
+            any_form_in((*tool.empty, *tool.no_tests), text) for tool in tools
+        )
         if not ran_no_test:
             return TestVerdict(True)
     return _UNKNOWN
@@ -258,10 +274,10 @@ class _Summaries(NamedTuple):
                 if not keeps_failures(words, self.text, failures):
                     return False
         return any(
-            form.text in self.text and self._has_form(form) for form in self._forms
+            form.text in self.text and self.has_form(form) for form in self._forms
         )
 
-    def _has_form(self, form: SummaryForm) -> bool:
+    def has_form(self, form: SummaryForm) -> bool:
         """Return whether a line has a form under its condition, and only the run can print it."""
         command = self.command
         if form.condition == "filtered" and not any(

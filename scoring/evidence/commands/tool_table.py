@@ -167,6 +167,8 @@ class TestTool(Frozen):
         failing: the forms of summaries of a run that failed.
         passing: the forms of summaries of a run that passed.
         empty: the forms of summaries of a run without tests. No exit status makes such a run pass.
+        no_tests: the forms of lines by which the tool says that it found no test to run, as at a
+            wrong path.
         counting: the forms of further lines that have numbers.
         passed: finds the number of tests that passed in summaries and such lines; None where the
             tool states no such number.
@@ -185,6 +187,7 @@ class TestTool(Frozen):
     failing: tuple[SummaryForm, ...] = ()
     passing: tuple[SummaryForm, ...] = ()
     empty: tuple[SummaryForm, ...] = ()
+    no_tests: tuple[SummaryForm, ...] = ()
     counting: tuple[SummaryForm, ...] = ()
     passed: re.Pattern[str] | None = None
     failed: re.Pattern[str] | None = None
@@ -273,7 +276,8 @@ class ToolTable(Frozen, dict=True):
         """
         patterns: dict[str, None] = {}
         for tool in self.tool:
-            for form in (*tool.failing, *tool.passing, *tool.empty):
+            forms = (*tool.failing, *tool.passing, *tool.empty, *tool.no_tests)
+            for form in forms:
                 patterns[f"(?:{form.pattern.pattern})"] = None
         return re.compile(f"\n{_LABEL_TEXT}?(?:{'|'.join(patterns)})", re.MULTILINE)
 

@@ -306,6 +306,19 @@ def test_a_run_of_no_tests_passes_nothing(text: str, output: str) -> None:
     assert verdict(text, output, True) == Verdict(False)
 
 
+@pytest.mark.parametrize(("text", "output"), tables.cases("testruns", "no test to run"))
+def test_a_command_that_finds_no_test_is_not_a_run(text: str, output: str) -> None:
+    for failed in (True, False, None):
+        assert verdict_of(run_of(text), output, failed=failed) is None
+
+
+@pytest.mark.parametrize(
+    ("text", "output"), tables.cases("testruns", "failed without a test")
+)
+def test_a_run_that_fails_before_its_tests_failed(text: str, output: str) -> None:
+    assert verdict(text, output, True) == Verdict(False)
+
+
 class TestOwnCommands:
     OWN = testruns.TestTools(["./check", "scripts/verify --all", " "])
 
@@ -403,9 +416,9 @@ def row_of_page(tool: dict[str, Any]) -> str:
     starts = ", ".join(f"`{start}`" for start in tool["starts"])
 
     forms = []
-    for kind in ("failing", "passing", "empty"):
+    for kind in ("failing", "passing", "empty", "no_tests"):
         if kind in tool:
-            forms.append(f"{kind} {len(tool[kind])}")
+            forms.append(f"{kind.replace('_', ' ')} {len(tool[kind])}")
     if tool.get("runs_any"):
         forms.append("those of every tool")
     if tool.get("if_shown"):
