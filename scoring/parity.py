@@ -117,8 +117,10 @@ def build_signal_sets(
         options: how evidence is found and read.
 
     Raises:
+        KeyError: no rules have that name.
         LogError: an entry, or the log, cannot be read.
         NotARepositoryError: ``repo_dir`` is not in a git work tree.
+        GitError: git fails, or the trunk that ``options`` names is not there.
     """
     sources = Sources.under(RULES[evidence], repo_dir, transcript_dirs, options)
 

@@ -36,7 +36,7 @@ _VARIABLE = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)\}")
 
 
 def bytes_of(text: object) -> int:
-    """Return how many bytes a size such as ``512MB`` has, or 0 for anything else."""
+    """Return how many bytes a size such as ``512MB`` has, or 0 for anything else. 1 KB is 1,024."""
     match = _SIZE.fullmatch(text.strip()) if isinstance(text, str) else None
     if match is None:
         return 0

@@ -141,8 +141,8 @@ def derive(
         session: the id of the session of which commits get an entry; None for all sessions.
         landed_only: whether only commits of the trunk and tips of local branches get an entry.
         assisted: whether commits count of which the message only says that an agent assisted.
-        authors: names or addresses of authors of whom commits get an entry; empty for all.
-        mine: whether to add the user of this repository to ``authors``, so that they are not empty.
+        authors: names or addresses of authors of whom commits get an entry.
+        mine: whether the user of this repository is one of them; without any, all authors count.
 
     Raises:
         LogError: the log cannot be listed.

@@ -174,12 +174,13 @@ def install_hook(
 
     Args:
         path: the settings file, which is made where it does not exist.
-        command: the command of the hook.
+        command: the command line of the hook.
         hook: how the harness runs the hook.
 
     Raises:
+        ValueError: the file has the hook, and ``command`` is not a command line.
         InputError: the file cannot be read, or does not hold hooks as it should.
-        WriteError: the file cannot be written. In either case the file stays as it is.
+        WriteError: the file cannot be written. In any of these cases the file stays as it is.
     """
     text, data = read_json_file(path)
 

@@ -96,7 +96,7 @@ def hook_settings(
 
 
 def hook_files(project: Path) -> Iterator[HookFile]:
-    """Yield the settings files of a project and of the user that may hold the hook, by harness."""
+    """Yield the files that may hold the hook, of each harness the ones of the project first."""
     for harness, hook in HOOKS.items():
         if not hook:
             continue

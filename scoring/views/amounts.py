@@ -46,7 +46,10 @@ class CountedShare(NamedTuple):
 
 
 def percent(share: float) -> str:
-    """Return a share in percent without the sign: ``54``, or ``0.3`` and ``99.8`` near the ends."""
+    """Return a share, 0 to 1, in percent without the sign: ``54``, near the ends ``0.3``, ``99.8``.
+
+    Only 0 and 1 themselves are ``0`` and ``100``.
+    """
     value = round(share * 100, 6)
     if value in (0, 100) or 0.5 <= value < 99.5:
         return f"{value:.0f}"

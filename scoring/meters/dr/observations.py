@@ -388,6 +388,7 @@ def observations(
 
     Raises:
         InputError: one of the agents says nothing in the transcript.
+        SettingsError, ValueError: as of :func:`~scoring.meters.dr.score_transcript`.
     """
     observed: PlainData = {
         "structural_agreement_by_round": agreement_by_round(transcript, profile),
