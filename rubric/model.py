@@ -175,7 +175,7 @@ class Rubric:
             yield "there are no signals"
             return
 
-        ids: set[str] = set()
+        ids = set()
         total = 0.0
         for spec in self.signals:
             if not spec.id:

@@ -290,7 +290,7 @@ def backfill_iterations(
     options.update(reading)  # type: ignore[typeddict-item]
     sources = Sources.under(REFERENCE, repo_dir, transcript_dirs, options)
 
-    signals: list[BackfillSignals] = []
+    signals = []
     with sources.transcripts().start() as scan:
         evidence = Evidence(records, "", sources, scan)
         for record in records:

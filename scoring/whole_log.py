@@ -14,13 +14,12 @@ from .log.load import Broken
 from .log.model import Records
 from .log.selection import Selection
 from .score import score_iterations
-from .scored import LogSummary, ScoredIteration, ScoredLine, WrittenSidecars
+from .scored import LogSummary, ScoredIteration, WrittenSidecars
 from .sessions import SessionIterRef, sessions_of
 from .sidecars.provenance import Loss
 from .sidecars.scores import iteration_score_path, write_session_scores
 from .sidecars.stamp import Stamps, stamps_of_log
 from .sidecars.writing import (
-    SidecarComparison,
     compare_with_sidecar,
     sessions_with_files,
     write_sidecars,
@@ -64,9 +63,9 @@ def score_whole_log(
     records = sources.entries([rubric], iter_log_dir, broken)
     chosen = selection.numbers(records)
     opened: list[Evidence] = []
-    lines: list[ScoredLine] = []
+    lines = []
     members: list[tuple[str, SessionIterRef]] = []
-    marks: list[bytes] = []
+    marks = []
     present = Counter[str]()
 
     cache_dir = sources.cache_dir if write else None
@@ -134,7 +133,7 @@ def _with_losses(
     Raises:
         WriteError: a sidecar could not be written.
     """
-    waiting: list[SidecarComparison] = []
+    waiting = []
     for (scored,) in iterations:
         lost: tuple[Loss, ...] = ()
         path = iteration_score_path(iter_log_dir, scored.record.iteration)

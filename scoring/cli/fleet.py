@@ -181,7 +181,7 @@ def status(place: str, options: PlainData) -> None:
     dataset = open_dataset(place)
     rubrics = []
     rows = []
-    failed: list[RepositoryState] = []
+    failed = []
 
     for rubric in dataset.rubrics:
         states = [state for _, state in sorted(dataset.of(rubric).items())]

@@ -287,7 +287,7 @@ def _harnesses_without_hook(examination: Examination, top_level: Path) -> Iterat
         if not hook:
             continue
         try:
-            files: list[Path] = []
+            files = []
             for scope in SCOPES:
                 files += hook_settings(harness, scope, top_level)
             settings_folder = hook.file.partition("/")[0]

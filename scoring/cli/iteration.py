@@ -286,7 +286,7 @@ def _print_page(shown: IterationToShow, settings: Settings) -> None:
         show(page, bound_to_reference=True)
         return
 
-    about: list[str] = []
+    about = []
     meaning = NOT_MEASURED
     if shown.facts is not None:
         subject = subject_of(settings.repo_dir, shown.facts)

@@ -132,7 +132,7 @@ def _ask_fleet(place: str, sql: str) -> Iterator[Answer]:
 
 def _unique_names(names: tuple[str, ...]) -> list[str]:
     """Return the names of columns, each once: a repeated name gets a number, as in ``n_1``."""
-    unique: list[str] = []
+    unique = []
     for name in names:
         candidate = name
         number = 0

@@ -61,7 +61,7 @@ def command(
     draws = on_terminal() and not settings.json
     shows_work = draws or rubric.text == FULL_TEXT
     keeps_evidence = shows_work and evidence_sources.rules.as_observed
-    evidence: list[PreloadedEvidence] = []
+    evidence = []
 
     with SpooledTemporaryFile(_MEMORY_FOR_JSON) as items:
 

@@ -10,7 +10,6 @@ from scoring.outcomes.cases import OUTCOMES, OutcomeName, log_cases
 from scoring.outcomes.outcome_rules import outcome_rules
 from scoring.outcomes.validity import gain_over, validity
 from scoring.sidecars.meaning import keep_meaning
-from scoring.views.table import Block
 from scoring.views.validity_pages import gain_lines, validity_page
 
 from .options import (
@@ -56,7 +55,7 @@ def command(settings: Settings, rubrics: tuple[str, ...], outcome: OutcomeName) 
     rules = outcome_rules(settings)
 
     values: list[PlainData] = []
-    page: list[Block] = []
+    page = []
 
     with progress("Scoring the log, and looking at what became of the work"):
         measured = log_cases(

@@ -146,7 +146,7 @@ def _score(repository: Repository, config: FleetConfig, rubric: Rubric) -> Resul
         raise DaScoreError(report.error)
 
     rows = _rows_of(repository.name, iterations, plan, report)
-    artifacts: set[str] = set()
+    artifacts = set()
     for iteration in iterations:
         for name in iteration.facts.record.artifacts:
             if name and "\0" not in name:

@@ -17,7 +17,6 @@ from scoring.signals.values import (
     SignalSet,
     absent_signal,
 )
-from scoring.views.columns import DataRow
 
 from .dataset import DataSet, sql_text
 from .fleet_rows import rows_of_signals, score_columns, value_kept
@@ -78,7 +77,7 @@ def rescore(dataset: DataSet, rubric: Rubric, source: str | None = None) -> Resc
     with DataSet.for_writing(dataset.url, dataset.storage) as writable:
         source = _source_for(writable, rubric, source)
         states = writable.of(source)
-        broken: set[str] = set()
+        broken = set()
         if rubric.loading == STRICT:
             broken = {name for name, state in states.items() if state.broken}
         taken = {
@@ -142,7 +141,7 @@ def _source_for(dataset: DataSet, rubric: Rubric, source: str | None) -> str:
             f"{dataset.url}: there are no rows {rows}; run 'da-score fleet' first"
         )
 
-    problems: list[str] = []
+    problems = []
     for candidate in candidates:
         problem = _why_not(dataset, candidate, rubric)
         if not problem:
@@ -228,8 +227,8 @@ def _rescore_tables(tables: PlainData, rubric: Rubric, month: str) -> None:
     """
     import pyarrow as pa
 
-    score_rows: list[DataRow] = []
-    signal_rows: list[DataRow] = []
+    score_rows = []
+    signal_rows = []
     for row in tables[KEPT].to_pylist():
         observed = partial(value_kept, row, way=SEEN)
         claimed = partial(value_kept, row, way=CLAIMS)

@@ -147,7 +147,7 @@ def _repositories_at(pattern: str) -> list[FoundLog]:
     if not folders:
         raise InputError(f"{pattern}: nothing is there")
 
-    logs: list[FoundLog] = []
+    logs = []
     for folder in folders:
         with contextlib.suppress(InputError):
             logs += _repositories_in(folder)
@@ -165,7 +165,7 @@ def _repositories_in(folder: Path) -> list[FoundLog]:
         InputError: there is neither, or the folder does not exist or is the system's.
     """
     clones = [] if is_of_the_system(folder) else list(_clones_in(folder))
-    logs: list[FoundLog] = []
+    logs = []
     try:
         logs = find_logs([folder])
     except InputError:
@@ -328,7 +328,7 @@ def _transcript_folders(repository: Repository) -> list[Path]:
     if settings.transcript_dirs:
         return list(settings.transcript_dirs)
 
-    folders: list[Path] = []
+    folders = []
     for harness in HARNESSES:
         folders += [home for home, *_ in harness.homes(os.environ)]
     return folders

@@ -337,7 +337,7 @@ def _repository_in(folder: Path, url: str) -> Path:
     """
     top = _top_of(folder)
 
-    candidates: list[Path] = []
+    candidates = []
     for path in top.iterdir():
         is_bundle = path.suffix == ".bundle" and path.is_file()
         if is_bundle or ((path / "HEAD").is_file() and (path / "objects").is_dir()):

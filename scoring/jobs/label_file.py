@@ -169,7 +169,7 @@ def _with_labels(
     time = datetime.datetime.now(datetime.UTC)
     now = time.isoformat(timespec="milliseconds").replace("+00:00", "Z")
     again: list[tuple[LabelRecord, list[CommentedMap]]] = []
-    firsts: list[CommentedMap] = []
+    firsts = []
     for actor, labels_of_actor in lists_by_key((it.actor, it) for it in labels).items():
         last = last_by_actor.get(actor)
         history = _history(labels_of_actor, last, now)

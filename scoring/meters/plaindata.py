@@ -208,7 +208,7 @@ def read_values(text: str, source: str) -> list[Any]:
         return value if isinstance(value, list) else [value]
 
     values: list[Any] = []
-    faults: list[str] = []
+    faults = []
     for number, line in numbered_lines:
         try:
             values.append(read_json(line, source, number))

@@ -153,7 +153,7 @@ def _repositories(
 
     Each comes once. Those of folders are in order of their paths.
     """
-    tops: set[Path] = set()
+    tops = set()
     for file in files:
         for span in file.events.spans:
             if not os.path.isabs(span.cwd) or "\0" in span.cwd:

@@ -157,7 +157,7 @@ def _parts_with_unknown_lines(
         work: the transcripts that were read, with their parts noted.
         written: the lines that are known, by part and file.
     """
-    unknown: set[int] = set()
+    unknown = set()
     for file in work.files:
         events = file.events
         edits: list[Edit | UnseenEdit] = [

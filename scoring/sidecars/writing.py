@@ -186,7 +186,7 @@ def compare_with_sidecar(
 
     old_score: PersistedScore | None = None
     old_data: bytes | None = None
-    lost: list[Loss] = []
+    lost = []
     try:
         old_data = read_file(path, within=iter_log_dir)
         if old_data == files.data:

@@ -117,8 +117,8 @@ def _head(
 
 def _signal_lines(explanation: Explanation) -> Lines:
     """Yield the signals that voted, those that did not, and what would have raised the score."""
-    votes: list[str] = []
-    absent: list[str] = []
+    votes = []
+    absent = []
     others = "none is without evidence"
     for signal in sorted(
         explanation.signals, key=lambda signal: -signal.effective_weight

@@ -250,7 +250,7 @@ def checkpoint_transcripts(
     without a transcript adds nothing.
     """
     transcripts: dict[tuple[str, ...], TranscriptFile] = {}
-    left_out: list[FileFound] = []
+    left_out = []
     count = 0
     for checkpoint in checkpoints:
         for session in checkpoint.sessions:
@@ -309,7 +309,7 @@ def _files_of(
         for name in events.sessions():
             by_session[name].append(events)
 
-    files: list[File] = []
+    files = []
     for transcript, harness, as_read in read:
         events = harness.original(as_read, by_harness[harness.name].__getitem__)
         if transcript.blobs:

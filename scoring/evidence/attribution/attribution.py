@@ -181,8 +181,8 @@ class _Linker(NamedTuple):
             The parts of other trees that vote on the iteration; none where it has no part itself.
         """
         own_sessions = _sessions_in(share.parts)
-        voting: list[SessionPart] = []
-        others: list[SessionPart] = []
+        voting = []
+        others = []
         for part in _other_listed_parts(share):
             vote = self._vote(share, part, own_sessions)
             if vote is None:

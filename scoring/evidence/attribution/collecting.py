@@ -301,7 +301,7 @@ def places_seen(
         run: the last run of tests, if it has a verdict.
         corrections: the corrections.
     """
-    places: list[SeenAt] = []
+    places = []
     if commit and commit.line in lines:
         places.append(lines[commit.line]._replace(what=f"commit {commit.sha}"))
     if run:
@@ -358,7 +358,7 @@ def missing_sub_agents(
 
     missing = []
     for group in groups:
-        names: set[str] = set()
+        names = set()
         count = 0
         for part in group:
             names |= names_in[part]

@@ -112,7 +112,7 @@ def _by_time(unnamed: Iterable[Checkpoint], git: AttributedHistory) -> dict[str,
     """
     all_candidates = []
     for checkpoint in unnamed:
-        near: set[str] = set()
+        near = set()
         for time in _times_stored(checkpoint):
             near.update(
                 git.authored_between(time - _NEAR_SECONDS, time + _NEAR_SECONDS)

@@ -104,7 +104,7 @@ class _TreeCutter(NamedTuple):
                 for tree in share.listed:
                     naming.setdefault(tree, []).append(share)
 
-        idle: list[SessionPart] = []
+        idle = []
         cut_at: set[int] = set()
         for tree in trees:
             named_by = [*naming.get(tree, ()), *self._made_again(tree)]

@@ -114,8 +114,8 @@ class Neighborhood:
             commit.sha for commit in session.made if judge.is_of_another(commit)
         )
 
-        by_folder: list[bytearray] = []
-        evidence: set[_Evidence] = set()
+        by_folder = []
+        evidence = set()
         for file in session.files:
             is_whole = is_recorded or file.transcript.whole
             here = bytearray([is_whole]) * len(file.numbers)

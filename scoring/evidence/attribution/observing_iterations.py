@@ -13,7 +13,7 @@ from scoring.evidence.git.patches import FileLine
 from scoring.evidence.transcripts.counting import count_lines
 from scoring.evidence.transcripts.facts import TranscriptFacts
 from scoring.evidence.transcripts.observed_facts import Observed
-from scoring.evidence.transcripts.streams import File, SessionKey, note_parts
+from scoring.evidence.transcripts.streams import SessionKey, note_parts
 
 from .artifact_writes import Writes
 from .claims import claims_seen, spoken_in
@@ -86,7 +86,7 @@ class IterationsSeen:
         files = work.files
         note_parts(files, work.parts)
         iteration_of: dict[int, int] = {}
-        wanted: list[Share] = []
+        wanted = []
         artifacts: set[str] = set()
         for share in shares:
             question = share.question
@@ -172,7 +172,7 @@ class IterationsSeen:
         of_others = [part for part in share.voting if part not in share.own]
 
         writes = self._writes
-        session_files: list[File] = []
+        session_files = []
         for key in (*share.sessions, *share.other_sessions):
             session_files += self._sessions[key].files
         written = filter(writes.include, verifiers)

@@ -91,7 +91,7 @@ class Sightings:
         edits = [edit for edit in self.of(Edit) if is_code(edit.text)]
         changes = self._code_changes(until)
         undone = undone_edits(self.seen, committed or ())
-        edits_undone: set[Sighting] = set()
+        edits_undone = set()
         for undoing in undone:
             if not undoing.is_committed:
                 edits_undone.update(undoing.edits)

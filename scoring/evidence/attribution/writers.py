@@ -8,7 +8,6 @@ from scoring.evidence.git.patches import FileLine
 from .session_trees import AllWork, Tree
 from .written import (
     SAME_PATCH,
-    LineChange,
     changes_to,
     least_share,
     lines_left_by_file,
@@ -53,7 +52,7 @@ def _wrote(
 ) -> bool:
     """Return whether a tree wrote, up to a time, at least 0.9 of the lines that a commit adds."""
     names = {name for name, _ in added}
-    changes: list[LineChange] = []
+    changes = []
     for session in tree.sessions:
         changes += changes_to(session, names)
     changes.sort(key=attrgetter("time"))

@@ -308,7 +308,7 @@ def held_lines(
     """
     paths_of = _same_files(moves)
     by_composed = _by_composed(names)
-    sought: list[_SoughtFile] = []
+    sought = []
     sought_at: dict[str, list[_SoughtFile]] = {}  # by where git may have them
     for index, request in enumerate(asked):
         for name, lines in _by_file(by_composed, [request.lines]).items():
@@ -374,7 +374,7 @@ def are_rewritten(
     """
     by_composed = _by_composed(names)
     words_by_file = [_by_file(by_composed, [request.words]) for request in asked]
-    locations: set[str] = set()
+    locations = set()
     for request, words_of in zip(asked, words_by_file, strict=True):
         for name in words_of:
             locations.add(f"{request.new}:{name}")

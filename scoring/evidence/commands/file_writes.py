@@ -296,7 +296,7 @@ def _targets_of_call(call: ProgramCall) -> list[str]:
     if not rule.applies([*call.options, *call.operands[:1]]):
         to = "value"
 
-    targets: list[str] = []
+    targets = []
     if to == "copy":
         targets = _targets_of_copy(call, named)
     elif to == "here":

@@ -160,7 +160,7 @@ class GitCommand(NamedTuple):
 
 def commit_requests(commands: Commands) -> list[CommitRequest]:
     """Return the commands of a line that make commits, in order: those of git, then others."""
-    requests: list[CommitRequest] = []
+    requests = []
     shows_text = any(map(_shows_text, commands))
     undoes_last = False
     for command in git_commands(commands):

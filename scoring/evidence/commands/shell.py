@@ -131,9 +131,9 @@ def _settled(events: Sequence[ShellEvent], *, is_whole: bool) -> list[ShellComma
         events: the events of a line, in order.
         is_whole: whether nothing was cut off. Where something was, no command is the last one.
     """
-    commands: list[ShellCommand] = []
+    commands = []
     following = _Following()
-    outside: list[_Following] = []
+    outside = []
     may_be_last = is_whole
 
     for event in reversed(events):

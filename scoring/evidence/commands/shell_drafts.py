@@ -103,7 +103,7 @@ class CommandDraft:
     def to_command(self) -> ShellCommand:
         """Return the command. The files of redirections are not among its words."""
         words = list(self.words)
-        writes: list[str] = []
+        writes = []
         output_file = ""
         output = "1"  # the descriptor to which the output goes, as copies of it say
 

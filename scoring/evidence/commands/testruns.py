@@ -284,7 +284,7 @@ def are_run(commands: Commands) -> list[bool]:
         elif name == "alias":
             defined.update(word.partition("=")[0] for word in command.words[1:])
 
-    runs: list[bool] = []
+    runs = []
     uncalled_depth: int | None = None  # of a function; its body follows
     for command in commands:
         if uncalled_depth is not None and command.depth <= uncalled_depth:

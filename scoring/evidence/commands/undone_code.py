@@ -24,7 +24,7 @@ def undone_spans(commands: Commands) -> list[tuple[int, int]]:
     spans = []
     for index, command in enumerate(commands):
         removed = removed_paths(command.words) if command.words else []
-        begun: list[int] = []
+        begun = []
         if "mv" in command.words[:2]:
             targets = removed if "-t" in command.words else removed[-1:]
             sources = removed[:-1]

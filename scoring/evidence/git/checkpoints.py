@@ -242,7 +242,7 @@ def _checkpoint(
         metadata: by object id, what could be read.
     """
     sessions = []
-    touched: list[str] = []
+    touched = []
     own_folder: OidByName = {}
     own_metadata: Metadata = {}
     for number in sorted(files.folders, key=lambda number: (int(number or 0), number)):

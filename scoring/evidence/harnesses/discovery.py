@@ -103,7 +103,7 @@ def _look_in(home: Home, warn: Warn) -> tuple[list[TranscriptFile], RootFound]:
     wanted = [names for names in home.names if names.kind != "other"]
     anywhere = [names.pattern for names in wanted if not names.folder]
     patterns = anywhere or [names.pattern for names in wanted]
-    transcripts: list[TranscriptFile] = []
+    transcripts = []
     problem = ""
     try:
         os.scandir(home.path).close()
@@ -233,7 +233,7 @@ def _single_copies(
         left_out: takes the other copies.
     """
     all_copies: dict[str, list[TranscriptFile]] = {}
-    archived: set[TranscriptFile] = set()
+    archived = set()
     for transcript in transcripts:
         stated = (harness.copy(transcript.path) for harness in harnesses)
         copy = next(filter(None, stated), None)

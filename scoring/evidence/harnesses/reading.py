@@ -253,7 +253,7 @@ class Pool:
 
     def _results(self) -> Generator[tuple[int, FileRead], None, None]:
         """Yield the number of each transcript and what was read of it, as it is read."""
-        done: set[int] = set()
+        done = set()
         if self._tasks:
             from concurrent.futures import BrokenExecutor
 

@@ -239,8 +239,8 @@ def lines_of_diff(diff: Iterable[str]) -> Hashes:
 
 def _sides_of(diff: Iterable[str]) -> tuple[str, str]:
     """Return the text that a diff adds, and the text that it removes."""
-    added: list[str] = []
-    removed: list[str] = []
+    added = []
+    removed = []
     for line in diff:
         if line.startswith("+"):
             added.append(line[1:])

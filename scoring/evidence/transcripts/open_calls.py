@@ -267,9 +267,9 @@ class OpenCall:
             text: the text of the commands.
             paths: the table of the paths and texts of the transcript.
         """
-        targets: list[str] = []
-        unseen: list[str] = []
-        removed: list[str] = []
+        targets = []
+        unseen = []
+        removed = []
         for command, folder in with_folders(commands, self.folder):
             targets += [posixpath.join(folder, path) for path in command.writes]
             if command.words:
@@ -329,7 +329,7 @@ class OpenCall:
 
         At most :data:`NAMES_OF_A_CALL` names are looked at.
         """
-        names: list[str] = []
+        names = []
         for command in commands:
             if command.words and not command.defines_function:
                 names += program_names(command.words)

@@ -477,7 +477,7 @@ def user_times(files: Iterable[File]) -> list[int]:
 
     What a sub-agent is asked is not the user's, unless it has a session of its own.
     """
-    times: set[int] = set()
+    times = set()
     for file in files:
         spans = file.events.spans
         is_of_agent = any(span.agent and span.parent for span in spans)

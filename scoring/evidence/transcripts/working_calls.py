@@ -20,7 +20,7 @@ def calls_that_work(session: Session) -> list[SessionCommit]:
             commits_begun.append(file.times[index])  # it may have no result
     commits_begun.sort()
 
-    calls: set[SessionCommit] = set()
+    calls = set()
     for file, index, event in session.events(WorkCall):
         time = file.times[index]
         begun = file.times[file.at(event.called_at, index)]

@@ -66,7 +66,7 @@ def _paragraphs(text: str) -> Iterator[str]:
 
     Some may be empty.
     """
-    lines: list[str] = []
+    lines = []
     in_code = False
     for line in text.splitlines():
         if _FENCE.match(line):

@@ -124,7 +124,7 @@ def _new_by_level(
 
 def new_by_text(rounds: list[list[str]]) -> list[list[bool]]:
     """Return for each round whether each normalized claim is in no earlier round: level L0."""
-    earlier: set[str] = set()
+    earlier = set()
     answers = []
     for claims in rounds:
         answers.append([claim not in earlier for claim in claims])

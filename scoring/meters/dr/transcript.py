@@ -206,7 +206,7 @@ def _checked_rounds(
     Raises:
         TranscriptError: one does not fit the model, or two have one number.
     """
-    rounds: list[Round] = []
+    rounds = []
     positions: dict[int, str] = {}
     for position, name, value in items:
         if texts and isinstance(value, dict) and isinstance(value.get("outputs"), dict):

@@ -60,8 +60,8 @@ def message_novelty(
     Raises:
         SettingsError, ValueError: as of :class:`~scoring.meters.dr.semantic.Meanings`.
     """
-    spoken: list[int] = []
-    texts: list[str] = []
+    spoken = []
+    texts = []
     for record in records:
         for message in record.messages or ():
             if normalize(message.text):

@@ -42,7 +42,7 @@ def what_next(state: MeetingState) -> PlainData:
             "park": PARKED,
         }
 
-    prompts: list[str] = []
+    prompts = []
     if last and not state.ended:
         prompts = list(last.next_round_focus_prompts)
 

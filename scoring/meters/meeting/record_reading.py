@@ -126,11 +126,11 @@ def check_records(
     if not values:
         raise MeetingError("no record; a meeting has one for each round")
 
-    records: list[JudgeRecord] = []
+    records = []
     faults: list[str] = []
     positions: dict[int, list[str]] = {}
     first_meeting: str | None = None
-    other_meetings: list[str] = []
+    other_meetings = []
     for number, item in enumerate(values, start=1):
         data: PlainData = {}
         if isinstance(item, JudgeRecord | Mapping):

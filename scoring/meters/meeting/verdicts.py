@@ -148,7 +148,7 @@ def score_meeting(
     checked_records = check_records(records)
     messages = message_novelty(checked_records, embed)
 
-    verdicts: list[MeetingVerdict] = []
+    verdicts = []
     by_round: dict[int, JudgeRecord] = {}
     scores: dict[int, Scores] = {}
     total_cost: float | None = None

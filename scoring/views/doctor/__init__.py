@@ -182,7 +182,7 @@ def examine(iter_log_dir: Path, sources: Sources, rubric: Rubric) -> Examination
         log_problem = str(e)
     schemas = Counter(record.schema_version for record in records)
 
-    iterations: list[IterationFacts] = []
+    iterations = []
     with uncached.transcripts().start() as scan:
         repository, evidence = _survey_repository(
             records, iter_log_dir, uncached, scan, rubric
@@ -269,7 +269,7 @@ def _described(
     path = Path(evidence.sources.repo_dir)
     repository = GitRepository(path)
     unresolved: dict[int, str] = {}
-    without_commit: list[int] = []
+    without_commit = []
     for record in records:
         if record.known_from:
             continue
