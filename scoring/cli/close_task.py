@@ -12,7 +12,7 @@ import click
 from rubric import BAND_INSUFFICIENT
 from scoring.errors import InputError, LogError, SettingsError
 from scoring.evidence.git.repository import GitRepository
-from scoring.frozen import PlainData
+from scoring.frozen import PlainData, Texts
 from scoring.jobs.close_task import ClosedTask, close_task
 from scoring.jobs.hook_input import HookInput, parse_hook_input, read_hook_input
 from scoring.log.find import holds_entries
@@ -55,7 +55,7 @@ class _GaveUp(BaseException):
 )
 @flag("--strict", "Exit 1 when the task could not be scored.")
 def command(
-    arguments: tuple[str, ...],
+    arguments: Texts,
     options: PlainData,
     score_recompute: str,
     timeout: float,
@@ -146,7 +146,7 @@ def _deadline(seconds: float) -> Iterator[None]:
         signal.signal(signal.SIGALRM, previous_handler)
 
 
-def _parse_arguments(arguments: tuple[str, ...]) -> tuple[int | None, HookInput]:
+def _parse_arguments(arguments: Texts) -> tuple[int | None, HookInput]:
     """Return the iteration, or None if no argument is a number, and what the harness says.
 
     Of several JSON arguments the last counts. Without one, what the harness says is read from

@@ -14,7 +14,7 @@ from scoring.evidence.git.repository import GitRepository
 from scoring.evidence.git.starter import as_text
 from scoring.evidence.labels import HALLUCINATIONS, SCOPES, Judgment, label_facts
 from scoring.examine import ExaminedIteration
-from scoring.frozen import PlainData
+from scoring.frozen import PlainData, Texts
 from scoring.jobs.label_file import NewLabel, add_labels
 from scoring.log.load import load_iteration_log, no_such_entry
 from scoring.log.selection import Selection
@@ -339,9 +339,7 @@ def _show_change(examined: ExaminedIteration, settings: Settings) -> None:
     write("\n")
 
 
-def _ask_choice(
-    question: str, words: tuple[str, ...], needed: bool = False
-) -> str | None:
+def _ask_choice(question: str, words: Texts, needed: bool = False) -> str | None:
     """Ask until the answer is one of some words, or the beginning of only one, and return the word.
 
     Args:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import click
 
 from scoring.errors import InputError, OptionError
-from scoring.frozen import PlainData
+from scoring.frozen import PlainData, Texts
 from scoring.log.settings import Settings
 from scoring.meters.plaindata import read_standard_input
 from scoring.text import printable
@@ -154,7 +154,7 @@ def run(
     path: Path,
     config: str | None,
     topic: str | None,
-    experts: tuple[str, ...],
+    experts: Texts,
     judge: str | None,
     timeout: float,
     rounds: int | None,
@@ -221,9 +221,7 @@ def run(
     reply(settings, question, text)
 
 
-def _commands_of_experts(
-    arguments: tuple[str, ...], timeout: float
-) -> "dict[str, Ask]":
+def _commands_of_experts(arguments: Texts, timeout: float) -> "dict[str, Ask]":
     """Return how to ask each expert, by name, from arguments such as NAME=COMMAND.
 
     Raises:

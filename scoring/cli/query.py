@@ -12,7 +12,7 @@ import click
 
 from scoring.errors import OptionError
 from scoring.files import read_file
-from scoring.frozen import PlainData
+from scoring.frozen import PlainData, Texts
 from scoring.log.selection import Selection
 from scoring.text import csv_field, printable
 from scoring.views.formats import csv_line, require
@@ -130,7 +130,7 @@ def _ask_fleet(place: str, sql: str) -> Iterator[Answer]:
             yield answer
 
 
-def _unique_names(names: tuple[str, ...]) -> list[str]:
+def _unique_names(names: Texts) -> list[str]:
     """Return the names of columns, each once: a repeated name gets a number, as in ``n_1``."""
     unique = []
     for name in names:

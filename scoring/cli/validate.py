@@ -4,7 +4,7 @@ import click
 from msgspec.structs import replace
 
 from rubric import find_rubric
-from scoring.frozen import PlainData
+from scoring.frozen import PlainData, Texts
 from scoring.log.settings import Settings
 from scoring.outcomes.cases import OUTCOMES, OutcomeName, log_cases
 from scoring.outcomes.outcome_rules import outcome_rules
@@ -40,7 +40,7 @@ _ALL_BUT_RUBRIC = [name for name in SCORING_OPTIONS if name != "rubric"]
     type=click.Choice(OUTCOMES),
     default="defective",
 )
-def command(settings: Settings, rubrics: tuple[str, ...], outcome: OutcomeName) -> None:
+def command(settings: Settings, rubrics: Texts, outcome: OutcomeName) -> None:
     """Measure whether the scores predict what becomes of the work.
 
     Says, in numbers and in words, how likely it is that sound work scores higher than defective

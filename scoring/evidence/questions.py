@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import NamedTuple
 
+from scoring.frozen import Texts
 from scoring.grouping import lists_by_key
 from scoring.log.model import IterationRecord, Records
 from scoring.text import trim
@@ -140,7 +141,7 @@ class _LogCommits(NamedTuple):
     by_sha: Mapping[str, WrittenCommit]
     files: Mapping[str, frozenset[str]]
 
-    def names_in_any_form(self, record: IterationRecord) -> tuple[str, ...]:
+    def names_in_any_form(self, record: IterationRecord) -> Texts:
         """Return the SHA that an entry states, its whole SHA, and the names in :attr:`names`.
 
         There may be doubles.
@@ -163,7 +164,7 @@ class _Changed(NamedTuple):
 
     authored: int | None
     files: frozenset[str]
-    checkpoints: tuple[str, ...]
+    checkpoints: Texts
 
 
 def _changed_by_commits(
@@ -182,7 +183,7 @@ def _changed_by_commits(
     """
     authored = None
     files = frozenset[str]()
-    checkpoints: tuple[str, ...] = ()
+    checkpoints: Texts = ()
     for commit in own_commits:
         if authored is None and commit.time is not None:
             authored = clamp_ns(commit.time * NS)
@@ -312,7 +313,7 @@ class _Asking:
         return tuple(verifications)
 
 
-def _commit_names(record: IterationRecord, landing: Landing) -> tuple[str, ...]:
+def _commit_names(record: IterationRecord, landing: Landing) -> Texts:
     """Return the SHA as an entry states it, in lower case, and the whole SHA, each once.
 
     What is not a SHA, such as a branch, is left out, and so is a whole SHA that is not known.

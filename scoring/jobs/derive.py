@@ -38,7 +38,7 @@ from scoring.files import (
     make_folder,
     write_together,
 )
-from scoring.frozen import PlainData
+from scoring.frozen import PlainData, Texts
 from scoring.store import digest_of_all
 from scoring.text import trim
 
@@ -64,7 +64,7 @@ class DerivedEntry(NamedTuple):
 
     iteration: int
     commit: WrittenCommit
-    session_ids: tuple[str, ...]
+    session_ids: Texts
     found_by: FoundBy
     branch: str
     size: ChangeSize

@@ -12,7 +12,7 @@ from typing import Annotated, Any
 from msgspec import Struct
 from msgspec.structs import replace
 
-from scoring.frozen import Frozen, PartlyCompared, PlainData
+from scoring.frozen import Frozen, PartlyCompared, PlainData, Texts
 
 SCHEMA_FLAT = 1
 SCHEMA_NESTED = 2
@@ -181,7 +181,7 @@ class ReviewBlock(Frozen, omit_defaults=True):
     phase_1_decision: Annotated[str, "The decision of the first phase."] = ""
     phase_2_decision: Annotated[str, "The decision of the second phase."] = ""
     overall_decision: Annotated[str, "The final decision."] = ""
-    failed_gates: Annotated[tuple[str, ...], "The gates that were not passed."] = ()
+    failed_gates: Annotated[Texts, "The gates that were not passed."] = ()
     decision_artifact: Annotated[
         str, "The file, relative to the repository, that holds the decision."
     ] = ""

@@ -9,7 +9,7 @@ from types import GenericAlias, UnionType
 from typing import Any, NamedTuple, TypeAlias, get_args
 
 from scoring.errors import YamlError
-from scoring.frozen import PlainData
+from scoring.frozen import PlainData, Texts
 from scoring.yamlnodes import BOOL, FLOAT, INT, Node
 from scoring.yamlread import TRUE_FLAGS, Reader, Take, items_of, parse
 
@@ -37,7 +37,7 @@ class ScalarField(NamedTuple):
     wanted: str
     take: Callable[[Reader, Node], Any]
     json: Mapping[str, Any]
-    tags: tuple[str, ...] = ()
+    tags: Texts = ()
 
 
 _INTEGER = ScalarField(
@@ -209,7 +209,7 @@ ENTRIES: dict[int, EntryBlock] = {
 UNREAD_FIELDS: dict[str, Fields] = {
     "FlatEntry": {
         "item": _field(str, "What was to be done, in a line."),
-        "scenario_tags": _field(tuple[str, ...], "The scenarios that the work covers."),
+        "scenario_tags": _field(Texts, "The scenarios that the work covers."),
         "feedback_goal": _field(str, "The question that the work should answer."),
     },
     "AgentFields": {
@@ -227,7 +227,7 @@ UNREAD_FIELDS: dict[str, Fields] = {
         "feedback_goal": _field(str, "The question that the work should answer."),
     },
     "VerifierFields": {
-        "scenario_tags": _field(tuple[str, ...], "The scenarios that it covers."),
+        "scenario_tags": _field(Texts, "The scenarios that it covers."),
     },
     "ReviewFields": {
         "escalation_reason": _field(str, "Why the review was escalated."),

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Annotated, Any, NamedTuple, get_args
 
 from rubric import RUBRIC_VERSION
-from scoring.frozen import Frozen
+from scoring.frozen import Frozen, Texts
 from scoring.settings_table import FLAG, TEXT, Kind, ListOf, filled_text, is_whole
 
 DEFAULT_LOG_DIR = Path(".agents/active/iteration-log")
@@ -137,7 +137,7 @@ class Settings(Frozen):
     ] = None
 
     worktrees: Annotated[
-        tuple[str, ...],
+        Texts,
         SettingRow(
             ListOf("a list of globs of folders", FOLDERS),
             "Folders where work trees may have been, as in '~/trees/*', from rubric 3.1.0 on;"
@@ -147,7 +147,7 @@ class Settings(Frozen):
     ] = ()
 
     test_commands: Annotated[
-        tuple[str, ...],
+        Texts,
         SettingRow(
             _COMMANDS,
             "How a command begins that runs tests here, as in './check --all';"
@@ -158,7 +158,7 @@ class Settings(Frozen):
     ] = ()
 
     code_globs: Annotated[
-        tuple[str, ...],
+        Texts,
         SettingRow(
             _FILES,
             "Which files are code, for outcomes; may be given several times."
@@ -168,7 +168,7 @@ class Settings(Frozen):
     ] = ()
 
     fix_words: Annotated[
-        tuple[str, ...],
+        Texts,
         SettingRow(
             _WORDS,
             "A word that shows a fix in a commit's subject; may be given several times."

@@ -17,7 +17,7 @@ from scoring.evidence.git.facts import (
     Undone,
 )
 from scoring.evidence.git.followed_lines import Fate
-from scoring.frozen import Frozen, PlainData
+from scoring.frozen import Frozen, PlainData, Texts
 from scoring.log.model import IterationRecord
 
 from .outcome_rules import OutcomeRules
@@ -72,7 +72,7 @@ class Outcome(Frozen):
     came_back: CameBack | None = None
     partly_reverted: PartlyReverted | None = None
     gone_in: str | None = None
-    fixed_in: tuple[str, ...] = ()
+    fixed_in: Texts = ()
 
     @property
     def is_unread(self) -> bool:
@@ -101,7 +101,7 @@ class Counted(NamedTuple):
     added: int
     changed: int
     fixed: int
-    fixed_in: tuple[str, ...] = ()
+    fixed_in: Texts = ()
     gone_in: str | None = None
 
 

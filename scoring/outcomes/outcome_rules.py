@@ -4,7 +4,7 @@ import re
 from functools import lru_cache
 from hashlib import blake2b
 
-from scoring.frozen import Frozen
+from scoring.frozen import Frozen, Texts
 from scoring.log.settings import Settings, days_of
 
 HORIZON_DAYS = 14
@@ -33,8 +33,8 @@ class OutcomeRules(Frozen):
     """
 
     horizon_days: float = HORIZON_DAYS
-    code_globs: tuple[str, ...] = ()
-    fix_words: tuple[str, ...] = FIX_WORDS
+    code_globs: Texts = ()
+    fix_words: Texts = FIX_WORDS
 
     def is_fix(self, subject: str) -> bool:
         """Return whether a subject calls its commit a fix."""
@@ -58,7 +58,7 @@ def outcome_rules(settings: Settings) -> OutcomeRules:
 
 
 @lru_cache(maxsize=8)
-def _any_of(words: tuple[str, ...]) -> re.Pattern[str]:
+def _any_of(words: Texts) -> re.Pattern[str]:
     """Return a pattern of any of some whole words, in any case.
 
     Without words it matches nothing.

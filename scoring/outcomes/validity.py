@@ -11,7 +11,7 @@ from itertools import chain
 from typing import NamedTuple
 
 from rubric import BAND_INSUFFICIENT
-from scoring.frozen import PlainData, fields_of
+from scoring.frozen import PlainData, Texts, fields_of
 from scoring.grouping import lists_by_key
 from scoring.prediction import (
     LEAST_OF_A_KIND,
@@ -82,7 +82,7 @@ class Validity(NamedTuple):
     baselines: Mapping[str, Foretold]
     bands: tuple[BandRow, ...]
     tried: int
-    foretelling: tuple[str, ...]
+    foretelling: Texts
 
     @property
     def measure(self) -> str:
@@ -174,7 +174,7 @@ def validity(
     )
 
     chances = _chances(observed, _AUC_OF_A_COIN if is_binary else 0.0)
-    foretelling: tuple[str, ...] = ()
+    foretelling: Texts = ()
     if verdict != TOO_FEW:
         foretelling = _clear_of_chance(chances)
 
@@ -230,7 +230,7 @@ def _chances(
     return sorted(chances)
 
 
-def _clear_of_chance(chances: Sequence[tuple[float, str]]) -> tuple[str, ...]:
+def _clear_of_chance(chances: Sequence[tuple[float, str]]) -> Texts:
     """Return the names of the figures that are clear of chance, the clearest first (Holm, 1979).
 
     The more figures there are, the clearer each must be.

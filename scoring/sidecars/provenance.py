@@ -13,7 +13,7 @@ from msgspec.structs import fields
 from scoring.evidence.facts import IterationFacts
 from scoring.evidence.transcripts.facts import HarnessFacts, time_stamp, timestamp_ns
 from scoring.evidence.transcripts.observed_facts import Observed
-from scoring.frozen import Frozen, PlainData, fields_of
+from scoring.frozen import Frozen, PlainData, Texts, fields_of
 from scoring.yamlread import TAKES, Reader, Take, items_of, read_fields, struct_of
 
 
@@ -55,7 +55,7 @@ class OwnLines(Frozen):
     """
 
     method: str | None = None
-    sessions: tuple[str, ...] = ()
+    sessions: Texts = ()
     runs: int = 0
     failed: int = 0
     last: str | None = None
@@ -115,7 +115,7 @@ class OwnLines(Frozen):
                     yield f"{block}: {name} {str(old_value).lower()} → {str(new_value).lower()}"
 
 
-def _listed(sessions: tuple[str, ...]) -> str:
+def _listed(sessions: Texts) -> str:
     return ", ".join(sessions) or "none"
 
 

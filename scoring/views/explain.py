@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 from rubric import Source
 from scoring.examine import ExaminedIteration
-from scoring.frozen import PlainData
+from scoring.frozen import PlainData, Texts
 from scoring.log.places import EntryPlaces
 from scoring.sidecars.provenance import OwnLines
 from scoring.signals.signal import window_text
@@ -47,7 +47,7 @@ class ExplainedSignal(NamedTuple):
     cost: float | None
     could_add: float
     detail: str
-    sources: tuple[str, ...]
+    sources: Texts
     advice: str
     source: Source | None
     applicable: bool

@@ -20,7 +20,7 @@ from scoring.evidence.labels import (
     LabelFacts,
     LabelRecord,
 )
-from scoring.frozen import PlainData
+from scoring.frozen import PlainData, Texts
 from scoring.prediction import SPEARMAN
 from scoring.sidecars.scores import PersistedScore
 from scoring.signals.human_label import HUMAN_LABEL, label_value, latest_labels
@@ -129,7 +129,7 @@ class LabelAgreement(NamedTuple):
     """
 
     iterations: int
-    actors: tuple[str, ...]
+    actors: Texts
     alpha: Mapping[str, Measured]
     kappa: Mapping[tuple[str, str], Mapping[str, Measured]]
     score: Measured

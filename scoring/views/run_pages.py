@@ -8,7 +8,7 @@ from msgspec import field
 
 from rubric import BAND_INSUFFICIENT
 from rubric.model import FULL_TEXT
-from scoring.frozen import Frozen, PlainData
+from scoring.frozen import Frozen, PlainData, Texts
 from scoring.outcomes.outcome_rules import HORIZON_DAYS
 from scoring.scored import LogSummary, ScoredIteration
 from scoring.sidecars.lost_evidence import in_words
@@ -73,7 +73,7 @@ class RunShown(Frozen):
     terminal: bool = False
     every: bool = False
     sessions: bool = False
-    notes: tuple[str, ...] = ()
+    notes: Texts = ()
 
 
 def run_page(scored: LogSummary, source: Path, more: RunShown) -> Page:

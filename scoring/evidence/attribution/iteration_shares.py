@@ -13,6 +13,7 @@ from scoring.evidence.git.agents import StatedAgent
 from scoring.evidence.transcripts.facts import NS, IterationWindow
 from scoring.evidence.transcripts.observed_facts import Method
 from scoring.evidence.transcripts.streams import Session, SessionCommit, SessionKey
+from scoring.frozen import Texts
 from scoring.grouping import lists_by_key
 
 from .session_trees import NO_ITERATION, SessionPart, Tree
@@ -87,13 +88,13 @@ class Question:
     """
 
     iteration: int
-    commits: tuple[str, ...]
-    landed: tuple[str, ...]
+    commits: Texts
+    landed: Texts
     authored: int | None
     committed: int | None
     files: frozenset[str]
     session: str
-    checkpoints: tuple[str, ...]
+    checkpoints: Texts
     window: IterationWindow | None
     verifiers: tuple[Verification, ...]
     written: str
@@ -180,7 +181,7 @@ class Share:
     shared: int | None = None
     end: int | None = None
     made: SessionCommit | None = None
-    checkpoints_with_totals: tuple[str, ...] = ()
+    checkpoints_with_totals: Texts = ()
 
 
 @dataclass(slots=True)

@@ -6,6 +6,8 @@ from functools import reduce
 from itertools import islice, pairwise
 from typing import Literal, NamedTuple
 
+from scoring.frozen import Texts
+
 from .programs import (
     Words,
     base_name,
@@ -139,7 +141,7 @@ class Reset(NamedTuple):
     """
 
     kind: ResetKind
-    paths: tuple[str, ...] = ()
+    paths: Texts = ()
 
 
 class GitCommand(NamedTuple):
@@ -153,9 +155,9 @@ class GitCommand(NamedTuple):
     """
 
     position: int
-    options: tuple[str, ...]
+    options: Texts
     subcommand: str
-    arguments: tuple[str, ...]
+    arguments: Texts
 
 
 def commit_requests(commands: Commands) -> list[CommitRequest]:
@@ -230,7 +232,7 @@ def shows_commits(commands: Commands) -> bool:
     )
 
 
-def shas_shown(output: str, *, anywhere: bool = False) -> tuple[str, ...]:
+def shas_shown(output: str, *, anywhere: bool = False) -> Texts:
     """Return the first 20 SHAs, whole or short, that begin lines of an output.
 
     Args:
@@ -365,7 +367,7 @@ def _reset_of(command: GitCommand) -> Reset | None:
     if subcommand == "revert" and _CONTINUE_A_REVERT.isdisjoint(arguments):
         return Reset("revert")
 
-    paths: tuple[str, ...] = ()
+    paths: Texts = ()
     if subcommand == "checkout" and "--" in arguments:
         paths = arguments[arguments.index("--") + 1 :]
     elif subcommand == "checkout":
@@ -381,7 +383,7 @@ def _reset_of(command: GitCommand) -> Reset | None:
     return None
 
 
-def restored(arguments: Words) -> tuple[str, tuple[str, ...]]:
+def restored(arguments: Words) -> tuple[str, Texts]:
     """Return the revision from which ``git restore`` takes files, or "", and their paths."""
     source = ""
     paths: list[str] = []

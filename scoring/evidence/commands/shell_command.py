@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from enum import Enum
 from typing import TypeAlias
 
-from scoring.frozen import Frozen
+from scoring.frozen import Frozen, Texts
 
 
 class ShellCommand(Frozen):
@@ -28,14 +28,14 @@ class ShellCommand(Frozen):
         reads_input: whether the input is redirected, or comes from a here-document.
     """
 
-    words: tuple[str, ...]
-    writes: tuple[str, ...] = ()
+    words: Texts
+    writes: Texts = ()
     status_hidden: bool = False
     is_last: bool = False
     connector: str = ""
     depth: int = 0
     outer_depth: int = 0
-    starters: tuple[str, ...] = ()
+    starters: Texts = ()
     defines_function: bool = False
     output_file: str = ""
     reads_input: bool = False

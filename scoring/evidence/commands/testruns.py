@@ -7,6 +7,8 @@ import re
 from collections.abc import Mapping
 from typing import Literal, NamedTuple, Self
 
+from scoring.frozen import Texts
+
 from .git_commands import commit_requests, git_commands
 from .programs import FAIL_BY_THEMSELVES, Words
 from .run_folders import folder_of
@@ -74,11 +76,11 @@ class TestCommand(NamedTuple):
     tool: str
     label: str
     proof: ExitProof
-    tools: tuple[str, ...]
+    tools: Texts
     run_count: int
     folder: str | None
     other_tools: frozenset[str]
-    readers: tuple[tuple[str, ...], ...]
+    readers: tuple[Texts, ...]
     after_cd: bool
     hooks: Literal["", "before", "after"]
     repeats_failed: bool
@@ -114,7 +116,7 @@ class TestTools:
 
     def __init__(self, own_commands: Words = ()) -> None:
         """Take the setting: beginnings of commands that run tests here, as ``./check --all``."""
-        self._own_commands: list[tuple[str, ...]] = []
+        self._own_commands: list[Texts] = []
         for text in own_commands:
             words = text.split()
             if words:

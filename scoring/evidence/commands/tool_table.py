@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from scoring.frozen import Frozen
+from scoring.frozen import Frozen, Texts
 
 from .programs import Words, read_table
 from .run_folders import script_of
@@ -56,7 +56,7 @@ class CommandStart(NamedTuple):
         tool: the name of the tool that such a command runs; "" for a carrier, which precedes one.
     """
 
-    words: tuple[str, ...]
+    words: Texts
     valued_options: frozenset[str]
     tool: str
 
@@ -182,7 +182,7 @@ class TestTool(Frozen):
     """
 
     name: str
-    starts: tuple[str, ...]
+    starts: Texts
     never: frozenset[str] = frozenset()
     failing: tuple[SummaryForm, ...] = ()
     passing: tuple[SummaryForm, ...] = ()
@@ -219,7 +219,7 @@ class ToolTable(Frozen, dict=True):
 
     tool: tuple[TestTool, ...]
     never: frozenset[str]
-    carriers: tuple[str, ...]
+    carriers: Texts
     valued: dict[str, frozenset[str]]
     refused: re.Pattern[str]
     unstarted: tuple[SummaryForm, ...]

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from scoring.errors import OptionError
+from scoring.frozen import Texts
 from scoring.text import begins_line
 
 AGENTS = Path(__file__).parent / "agents.toml"
@@ -100,9 +101,9 @@ class CommitAgents(NamedTuple):
         stated: the harness and the model that it states; "" for either where it states several.
     """
 
-    authors: tuple[str, ...] = ()
-    coauthors: tuple[str, ...] = ()
-    assisting: tuple[str, ...] = ()
+    authors: Texts = ()
+    coauthors: Texts = ()
+    assisting: Texts = ()
     stated: StatedAgent = NOTHING_STATED
 
 

@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 import msgspec
 
 from scoring.errors import Warn, silent
+from scoring.frozen import Texts
 from scoring.text import begins_line
 
 from .checkpoint_files import (
@@ -100,7 +101,7 @@ class CheckpointSession(NamedTuple):
     tokens: TokenTotals | None
     start: int | None
     path: str
-    blobs: tuple[str, ...]
+    blobs: Texts
     size: int
     missing: bool
     reviews: bool
@@ -116,11 +117,11 @@ class Checkpoint(NamedTuple):
     """
 
     id: str
-    files_touched: tuple[str, ...]
+    files_touched: Texts
     sessions: tuple[CheckpointSession, ...]
 
 
-def checkpoint_ids(message: str) -> tuple[str, ...]:
+def checkpoint_ids(message: str) -> Texts:
     """Return the ids of the checkpoints that a commit message names, each once.
 
     A line ``Entire-Checkpoint: <12 hex digits or a ULID>`` names one. So does the end of the

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from enum import StrEnum
 from typing import Literal, NamedTuple, TypeAlias
 
-from scoring.frozen import Frozen, PlainData
+from scoring.frozen import Frozen, PlainData, Texts
 from scoring.log.model import IterationRecord
 from scoring.text import trim
 
@@ -319,7 +319,7 @@ class Changed(Frozen):
     rules: Rules
     field: str
     sha: str | None = None
-    files: tuple[str, ...] = ()
+    files: Texts = ()
     base: str = ""
     since: int | None = None
     without_trunk: bool = False

@@ -8,6 +8,7 @@ from typing import NamedTuple, TypeAlias
 import msgspec
 
 from scoring.evidence.scopes import is_code
+from scoring.frozen import Texts
 
 from .commit_history import CommitHistory
 
@@ -36,7 +37,7 @@ class Fate(NamedTuple):
     """
 
     added: int
-    taken: tuple[tuple[str, ...], ...]
+    taken: tuple[Texts, ...]
     taken_by: Counter[str]
     paths: frozenset[str]
 
@@ -54,7 +55,7 @@ class FollowedTrunk:
     """
 
     def __init__(
-        self, git: CommitHistory, code_globs: tuple[str, ...], horizon_days: float
+        self, git: CommitHistory, code_globs: Texts, horizon_days: float
     ) -> None:
         """Follow work by some rules.
 
@@ -112,7 +113,7 @@ class LinesOfCommit(msgspec.Struct):
 
     works: int = 0
     paths: set[str] = set()
-    takers: dict[int, tuple[str, ...]] = {}
+    takers: dict[int, Texts] = {}
     merges: dict[int, str] = {}
 
 

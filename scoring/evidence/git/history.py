@@ -10,6 +10,7 @@ from typing import NamedTuple, Self
 
 from scoring.errors import InputError, TakesLong, Warn, silent
 from scoring.files import read_file
+from scoring.frozen import Texts
 from scoring.log.model import IterationRecord, Records
 from scoring.text import trim
 
@@ -45,7 +46,7 @@ class ScopeRange(NamedTuple):
     commit: str
     base: str
     earlier: int | None
-    own_commits: tuple[str, ...] | None = None
+    own_commits: Texts | None = None
     without_trunk: bool = False
 
     @property
@@ -116,7 +117,7 @@ def _commits_of_branch(
     commit: str,
     base: str,
     trunk_commit: str,
-) -> tuple[str, ...]:
+) -> Texts:
     """Return the commits of a range that did not come in from the trunk.
 
     These are the commits that ``trunk_commit`` does not contain, and the branch's own line of
@@ -136,7 +137,7 @@ def changed_files(
     repository: GitRepository,
     graph: CommitGraph,
     ranges: Sequence[ScopeRange],
-) -> dict[ScopeRange, tuple[str, ...]]:
+) -> dict[ScopeRange, Texts]:
     """Return the files that changed over each range, by their new paths.
 
     Ranges that git cannot compare are left out.
@@ -223,10 +224,10 @@ class TrunkHistory(GitFacts):
         """
         self._records = Records(records)
         self._is_strict = is_strict
-        self._files_by_range: dict[ScopeRange, tuple[str, ...] | None] = {}
+        self._files_by_range: dict[ScopeRange, Texts | None] = {}
         self._landing_by_sha: dict[str, Landing] = {}
         self._landing_before_undoing: dict[str, Landing] = {}
-        self._landings_by_batch: dict[tuple[str, ...], LandingBySha] = {}
+        self._landings_by_batch: dict[Texts, LandingBySha] = {}
         self._off_trunk: dict[str, Commit] = {}
         self._own_changes = OwnChanges()
 
@@ -406,7 +407,7 @@ class TrunkHistory(GitFacts):
             ranges[number] = scope_range(self.graph, sha, earlier)
         return ranges
 
-    def _files_over(self, measured: ScopeRange) -> tuple[str, ...] | None:
+    def _files_over(self, measured: ScopeRange) -> Texts | None:
         """Return the files that changed over a range, or None when git cannot say.
 
         The first question asks git about one range, and the second about all of them: most

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from scoring.evidence.transcripts.work_trees import HASHED_FOLDER
-from scoring.frozen import PlainData
+from scoring.frozen import PlainData, Texts
 
 from .fields import Tokens, count_in, items_in, member, text_in, time_in
 from .harness import FileNames, Harness, Hook
@@ -47,7 +47,7 @@ class GeminiReader(ToolReader):
         "run_shell_command", "write_file replace", questions="ask_user exit_plan_mode"
     )
 
-    contexts: tuple[str, ...] = CONTEXT
+    contexts: Texts = CONTEXT
 
     def set_up(self) -> None:
         """Prepare to read a transcript."""

@@ -22,7 +22,7 @@ from typing import Literal, NamedTuple, TypeAlias
 from zlib import crc32
 
 from scoring.evidence.commands.objective_flags import CallFlag
-from scoring.frozen import Frozen
+from scoring.frozen import Frozen, Texts
 
 TEXT_LIMIT = 1024
 """How many characters a path may have to be kept, and of the id of a session."""
@@ -227,7 +227,7 @@ class CommitMade(Event):
     amends: bool = False
     other_repository: bool = False
     folder: int | None = None
-    shown: tuple[str, ...] = ()
+    shown: Texts = ()
 
 
 class WorkCall(Event):

@@ -10,7 +10,7 @@ from typing import NamedTuple, TypedDict
 
 from scoring.errors import Warn
 from scoring.evidence.commands.objective_flags import CallFlag
-from scoring.frozen import Frozen
+from scoring.frozen import Frozen, Texts
 from scoring.text import wrap64
 
 # How transcripts are asked for.
@@ -274,7 +274,7 @@ class FileFound(Frozen):
 
     path: Path
     harness: str = ""
-    sessions: tuple[str, ...] = ()
+    sessions: Texts = ()
     cwd: str = ""
     left_out: str = ""
 
@@ -308,7 +308,7 @@ class CheckpointsFound(Frozen):
     count: int = 0
     transcripts: int = 0
     missing: tuple[Path, ...] = ()
-    not_fetched: tuple[str, ...] = ()
+    not_fetched: Texts = ()
 
 
 class TranscriptSurvey(Frozen):

@@ -4,7 +4,7 @@ from pathlib import Path
 from typing import Literal, NamedTuple
 
 from scoring.evidence.git.agents import NOTHING_STATED, StatedAgent
-from scoring.frozen import Frozen
+from scoring.frozen import Frozen, Texts
 
 Method = Literal["checkpoint", "shared", "commit", "session", "time"]
 """How the lines of an iteration were found.
@@ -193,7 +193,7 @@ class Observed(Frozen):
     """
 
     method: Method | None = None
-    sessions: tuple[str, ...] = ()
+    sessions: Texts = ()
     problem: str = ""
     shared_with: int | None = None
     tool_calls: int = 0
@@ -205,12 +205,12 @@ class Observed(Frozen):
     ran: tuple[bool, ...] = ()
     seen: tuple[SeenAt, ...] = ()
     checkpoint_tokens: bool = False
-    checkpoints: tuple[str, ...] = ()
+    checkpoints: Texts = ()
     lines: tuple[LinesFound, ...] = ()
     work: WorkSeen = WorkSeen()
     by_agents: float | None = None
     claims: tuple[ClaimSeen, ...] = ()
-    also_active: tuple[str, ...] = ()
+    also_active: Texts = ()
     failed_calls: int | None = 0
     documents: bool = False
     stated: StatedAgent = NOTHING_STATED
