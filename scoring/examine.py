@@ -7,7 +7,7 @@ sidecar, or when asked to recompute, it is what the evidence gives now.
 import contextlib
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from msgspec import field
 from msgspec.structs import replace
@@ -46,7 +46,7 @@ if TYPE_CHECKING:  # outcomes take long to load, and few commands ask for them
     from .outcomes.outcome import Outcome
     from .outcomes.outcome_rules import OutcomeRules
 
-ScoreOrigin: TypeAlias = Literal["sidecar", "computed"]
+ScoreOrigin = Literal["sidecar", "computed"]
 """Where a score comes from: the file on disk, or this pass."""
 
 

@@ -1,13 +1,13 @@
 """The base of classes that have values and nothing else: frozen, compared by field, and small."""
 
-from typing import Any, ClassVar, TypeAlias, dataclass_transform
+from typing import Any, ClassVar, dataclass_transform
 
 import msgspec
 
-PlainData: TypeAlias = dict[str, Any]
+PlainData = dict[str, Any]
 """A value as JSON has it: a dictionary of strings, numbers, lists and further dictionaries."""
 
-Texts: TypeAlias = tuple[str, ...]
+Texts = tuple[str, ...]
 """Some texts, in order."""
 
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Literal, NamedTuple, TypeAlias, Unpack
+from typing import Literal, NamedTuple, Unpack
 
 from rubric import EVIDENCE_REFERENCE
 
@@ -41,7 +41,7 @@ from .signals.values import (
 )
 from .signals.verifier import VERIFIER, verifier_claim, verifier_value
 
-MeterUse: TypeAlias = Literal["votes", "observed", "unread"]
+MeterUse = Literal["votes", "observed", "unread"]
 """What becomes of DR transcripts: they vote, are only shown, or are not read."""
 
 

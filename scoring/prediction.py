@@ -8,7 +8,7 @@ import math
 from array import array
 from collections import Counter
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, NamedTuple
 
 from .grouping import lists_by_key
 from .statistics import (
@@ -21,13 +21,13 @@ from .statistics import (
     resampled,
 )
 
-Values: TypeAlias = Sequence[float]
+Values = Sequence[float]
 """The figure, or the truth, of each case."""
 
-Figures: TypeAlias = Sequence[float | None]
+Figures = Sequence[float | None]
 """The figure of each case; None for a case that has none."""
 
-Weights: TypeAlias = Sequence[Any]
+Weights = Sequence[Any]
 """How often each case counts: a number, or an array with a number for each draw."""
 
 _MOST_CHOICES = 20_000_000

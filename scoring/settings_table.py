@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Collection, Mapping
 from pathlib import Path
-from typing import Any, NamedTuple, TypeAlias, Union
+from typing import Any, NamedTuple, Union
 
 from .errors import SettingsError
 from .files import size_in_words
@@ -75,7 +75,7 @@ class ListOf(NamedTuple):
     most: int = MOST_ITEMS
 
 
-Kinds: TypeAlias = Mapping[str, Union[Kind, ListOf, "Kinds"]]
+Kinds = Mapping[str, Union[Kind, ListOf, "Kinds"]]
 """What the keys of a table may hold. A table inside of it has kinds of its own."""
 
 

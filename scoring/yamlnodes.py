@@ -10,7 +10,7 @@ import datetime
 import math
 import re
 from collections.abc import Callable
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, NamedTuple
 
 from msgspec import Struct
 
@@ -186,7 +186,7 @@ class Alias(Struct, eq=False):
     line: int
 
 
-Node: TypeAlias = Scalar | Sequence | MappingNode | Alias
+Node = Scalar | Sequence | MappingNode | Alias
 
 
 def target_of(node: Node) -> Scalar | Sequence | MappingNode:

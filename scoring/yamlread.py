@@ -10,7 +10,7 @@ import re
 from collections.abc import Callable, Collection, Mapping
 from pathlib import Path
 from sys import intern, maxsize
-from typing import Any, TypeAlias
+from typing import Any
 
 from .errors import InputError, YamlError
 from .files import read_file
@@ -45,7 +45,7 @@ _DECIMAL = re.compile(r"[-+]?[0-9]+", re.ASCII)
 _TRUE_TEXTS = {"1", "t", "T", "TRUE", "true", "True"}
 _FALSE_TEXTS = {"0", "f", "F", "FALSE", "false", "False"}
 
-Take: TypeAlias = Callable[["Reader", Node], Any]
+Take = Callable[["Reader", Node], Any]
 """How a field takes its node: returns the value, or raises a YamlError where it does not fit."""
 
 TRUE_FLAGS = frozenset({"true"})

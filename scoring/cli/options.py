@@ -5,7 +5,7 @@ import math
 import os
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any
 
 import click
 
@@ -98,10 +98,10 @@ PATH = _FilledPath(path_type=Path)
 ROOTS = click.argument("roots", nargs=-1, type=PATH, metavar="[ROOT]...")
 """The argument of commands that read many logs."""
 
-Command: TypeAlias = Callable[..., Any]
+Command = Callable[..., Any]
 """The function of a command, which options decorate."""
 
-Decorator: TypeAlias = Callable[[Command], Command]
+Decorator = Callable[[Command], Command]
 
 
 def flag(name: str, summary: str, key: str = "") -> Decorator:

@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Literal, NamedTuple, TypeAlias
+from typing import Literal, NamedTuple
 
 from .attribution.attributed import AttributedScan
 from .attribution.commits_of_checkpoints import commits_of_unnamed
@@ -31,7 +31,7 @@ In this order: the checkpoints of the commit, a session, its co-author lines, it
 committer, lines in its message that say that an agent assisted.
 """
 
-SessionTimes: TypeAlias = dict[str, dict[str, int]]
+SessionTimes = dict[str, dict[str, int]]
 """By the name of a commit or checkpoint, and then by session id: when the session last named it.
 
 Times are nanoseconds since 1970.
@@ -93,7 +93,7 @@ class WorkOfAgents:
         return commits_of_unnamed(self.read, self.history)
 
 
-MadeBySession: TypeAlias = tuple[str, SessionCommit]
+MadeBySession = tuple[str, SessionCommit]
 """The id of a session, and a commit that it made."""
 
 

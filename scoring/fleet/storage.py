@@ -4,14 +4,14 @@ import os
 import re
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, NamedTuple
 
 from scoring.errors import InputError
 from scoring.frozen import PlainData
 from scoring.settings_table import own_table
 from scoring.views.formats import require
 
-Storage: TypeAlias = Mapping[str, PlainData]
+Storage = Mapping[str, PlainData]
 """Options of file systems by protocol, as FLEET.toml has them."""
 
 _URL = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*(::|://)")

@@ -5,7 +5,6 @@ import os
 import textwrap
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TypeAlias
 
 from scoring.errors import NotARepositoryError, SettingsError, WriteError
 from scoring.files import make_folder, write_atomically
@@ -15,7 +14,7 @@ from scoring.paths import is_inside
 from scoring.text import counted, printable
 from scoring.views.doctor import Examination
 
-_TextOrTexts: TypeAlias = str | Sequence[str]
+_TextOrTexts = str | Sequence[str]
 
 _WIDTH = 100
 _TEMPLATE = Path(__file__).parent / "settings.txt"

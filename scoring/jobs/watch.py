@@ -7,7 +7,7 @@ import time
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Literal, NamedTuple, TypeAlias
+from typing import Any, Literal, NamedTuple
 
 from rubric import Rubric
 from scoring.errors import LogError
@@ -30,7 +30,7 @@ PATIENCE = 3
 _REST = 20
 """The shortest pause after a look, as a multiple of the time that the look took."""
 
-ChangeKind: TypeAlias = Literal["now", "new", "changed", "removed", "broken"]
+ChangeKind = Literal["now", "new", "changed", "removed", "broken"]
 
 
 class LogChange(NamedTuple):

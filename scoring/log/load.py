@@ -5,7 +5,6 @@ import os
 import re
 from collections.abc import Callable, Collection, Iterable, Iterator
 from pathlib import Path
-from typing import TypeAlias
 
 import msgspec
 
@@ -33,7 +32,7 @@ from .parse import (
 )
 from .settings import SETTINGS_FILE
 
-Broken: TypeAlias = Callable[[LogError], None]
+Broken = Callable[[LogError], None]
 """Takes the error of an entry, or of an archive, that is left out because it cannot be read."""
 
 _CAPITALIZED_TRUE = re.compile(rb"T(?:rue|RUE)\b")

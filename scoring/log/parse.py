@@ -6,7 +6,7 @@ it. The fields and what they mean come from :mod:`scoring.log.model`.
 
 from collections.abc import Callable, Collection, Mapping
 from types import GenericAlias, UnionType
-from typing import Any, NamedTuple, TypeAlias, get_args
+from typing import Any, NamedTuple, get_args
 
 from scoring.errors import YamlError
 from scoring.frozen import PlainData, Texts
@@ -94,7 +94,7 @@ class Field(NamedTuple):
     may_be_none: bool = False
 
 
-Fields: TypeAlias = Mapping[str, Field]
+Fields = Mapping[str, Field]
 
 
 def _fields_of(block_model: type[Any]) -> dict[str, Field]:

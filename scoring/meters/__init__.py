@@ -3,7 +3,7 @@
 Both treat two values within 1e-9 of each other as equal.
 """
 
-from typing import Literal, TypeAlias
+from typing import Literal
 
 TOLERANCE = 1e-9
 """Values that differ by at most this are equal."""
@@ -17,7 +17,7 @@ NOVELTY_HIGH = 0.5
 NOVELTY_LOW = 0.15
 """A novelty rate below this is LOW, unless settings say otherwise."""
 
-Level: TypeAlias = Literal["HIGH", "MEDIUM", "LOW"]
+Level = Literal["HIGH", "MEDIUM", "LOW"]
 
 
 def at_least(value: float, limit: float) -> bool:

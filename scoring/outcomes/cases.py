@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain
 from pathlib import Path
-from typing import Literal, NamedTuple, TypeAlias, get_args
+from typing import Literal, NamedTuple, get_args
 
 import msgspec
 
@@ -27,7 +27,7 @@ from .outcome import Outcome, log_outcomes
 from .outcome_rules import OutcomeRules
 from .unit import Unit
 
-OutcomeName: TypeAlias = Literal[
+OutcomeName = Literal[
     "defective", "survival", "reverted", "label", "landed", "yield", "reward"
 ]
 OUTCOMES: tuple[OutcomeName, ...] = get_args(OutcomeName)

@@ -5,7 +5,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from operator import attrgetter
 from pathlib import Path
-from typing import NamedTuple, TypeAlias
+from typing import NamedTuple
 
 from scoring.evidence.commands.tested_code import are_no_code
 from scoring.evidence.scopes import CodeFiles, is_code
@@ -22,7 +22,7 @@ from scoring.grouping import lists_by_key
 
 from .unit import OpenUnit
 
-_Command: TypeAlias = tuple[SessionKey, str, str]
+_Command = tuple[SessionKey, str, str]
 """The session that ran a command, its folder, and its first words."""
 
 

@@ -4,7 +4,7 @@ import re
 from array import array
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import chain
-from typing import NamedTuple, TypeAlias
+from typing import NamedTuple
 
 from scoring.evidence.attribution.session_trees import (
     NO_ITERATION,
@@ -29,7 +29,7 @@ from .unit import Entry, Kind, OpenUnit
 
 _SHA = re.compile("[0-9a-f]{7,64}")
 
-_Units: TypeAlias = dict[str, OpenUnit]
+_Units = dict[str, OpenUnit]
 """Units by the SHA of their commit, or by their own name where no commit is known."""
 
 

@@ -3,7 +3,7 @@
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Literal, NamedTuple, TypeAlias
+from typing import Literal, NamedTuple
 
 import msgspec
 
@@ -27,7 +27,7 @@ DEFECTIVE_PERCENT = 5
 """Work is defective when fixes changed at least this many percent of its lines of code."""
 
 _KEPT_NAME = b"outcomes"
-Status: TypeAlias = Literal["known", "too_young", "not_landed"]
+Status = Literal["known", "too_young", "not_landed"]
 
 
 class Outcome(Frozen):

@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Iterable
 from functools import cached_property
 from itertools import chain
-from typing import Literal, NamedTuple, TypeAlias
+from typing import Literal, NamedTuple
 
 from msgspec.structs import replace
 
@@ -20,7 +20,7 @@ from .prices import model_name, price
 KINDS = ("input", "output", "cache_read", "cache_write")
 """The kinds of tokens that have their own prices."""
 
-TokensFrom: TypeAlias = Literal["transcripts", "lines", "checkpoint", "entry"]
+TokensFrom = Literal["transcripts", "lines", "checkpoint", "entry"]
 """Where numbers of tokens come from.
 
 ``transcripts``: the responses in transcripts, each counted once. ``lines``: the lines of

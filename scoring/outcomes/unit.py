@@ -4,7 +4,7 @@ from array import array
 from collections.abc import Iterator
 from dataclasses import dataclass, field, fields
 from itertools import chain
-from typing import Literal, NamedTuple, TypeAlias
+from typing import Literal, NamedTuple
 
 from scoring.evidence.attribution.written import WrittenLines
 from scoring.evidence.git.agents import Identity
@@ -22,10 +22,8 @@ SPLIT_NOT_KNOWN = "belongs to landed work, split not known"
 NOBODY = Identity("", "")
 """The author of work of which the author is not known."""
 
-Kind: TypeAlias = Literal["commit", "rest", "talk"]
-State: TypeAlias = Literal[
-    "talk", "reverted", "taken_back", "landed", "open", "lost", "unclear"
-]
+Kind = Literal["commit", "rest", "talk"]
+State = Literal["talk", "reverted", "taken_back", "landed", "open", "lost", "unclear"]
 
 
 class Entry(NamedTuple):

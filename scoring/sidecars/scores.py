@@ -8,7 +8,6 @@ import re
 from collections.abc import Callable, Sequence
 from itertools import takewhile
 from pathlib import Path
-from typing import TypeAlias
 
 from msgspec import to_builtins
 
@@ -23,7 +22,7 @@ from scoring.sessions import SessionScore
 
 from .emitter import emit
 
-Files: TypeAlias = Sequence[tuple[Path, bytes]]
+Files = Sequence[tuple[Path, bytes]]
 """Files by their paths, each with the bytes that it is to hold."""
 
 SESSION_ID_LIMIT = 200

@@ -6,7 +6,7 @@ Any program can write a sidecar, so the score is computed again and compared. Wh
 """
 
 from collections.abc import Collection, Iterator
-from typing import Literal, TypeAlias
+from typing import Literal
 
 from msgspec.structs import replace
 
@@ -33,7 +33,7 @@ from .lost_evidence import in_words, rows_by_signal
 from .provenance import Loss, Provenance, lost_between
 from .scores import PersistedScore, build_persisted_score
 
-StateName: TypeAlias = Literal["current", "stale", "unverified"]
+StateName = Literal["current", "stale", "unverified"]
 
 _LONGEST_DETAIL = 160
 

@@ -7,7 +7,7 @@ import json
 from collections.abc import Callable, Collection, Iterable, Iterator
 from functools import partial
 from pathlib import Path
-from typing import Any, Literal, NamedTuple, TypeAlias
+from typing import Any, Literal, NamedTuple
 
 from msgspec.structs import replace
 
@@ -28,11 +28,11 @@ from scoring.settings_table import own_table
 
 from .work_rows import work_of
 
-Kind: TypeAlias = Literal["text", "integer", "number", "yes/no"]
-DataRow: TypeAlias = PlainData
+Kind = Literal["text", "integer", "number", "yes/no"]
+DataRow = PlainData
 """One row: a value or None for every column, by the names of the columns and in their order."""
 
-NamedRow: TypeAlias = tuple[str, DataRow]
+NamedRow = tuple[str, DataRow]
 """A row with the name of its table."""
 
 
@@ -55,7 +55,7 @@ class RowSource(NamedTuple):
         return {column.name: column.take(self) for column in columns}
 
 
-Take: TypeAlias = Callable[[RowSource], Any]
+Take = Callable[[RowSource], Any]
 """Returns the value of a column."""
 
 

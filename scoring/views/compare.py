@@ -7,7 +7,7 @@ weights, in proportion.
 import math
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, Literal, NamedTuple, TypeAlias
+from typing import Any, Literal, NamedTuple
 
 from rubric import BAND_INSUFFICIENT, Rubric, Score, SignalContribution, SignalSpec
 from scoring.scored import ScoredLog
@@ -27,10 +27,10 @@ DATA = (
 )
 """The fields of a rubric that are compared besides signals, method and bands."""
 
-Change: TypeAlias = Literal["added", "removed", "changed", "same"]
-Cause: TypeAlias = Literal["presence", "sub-score", "weight"]
+Change = Literal["added", "removed", "changed", "same"]
+Cause = Literal["presence", "sub-score", "weight"]
 
-_Row: TypeAlias = SignalContribution | None
+_Row = SignalContribution | None
 """The row of a signal in a score, if the rubric has the signal."""
 
 

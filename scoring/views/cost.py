@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import date
 from enum import Enum
-from typing import NamedTuple, TypeAlias
+from typing import NamedTuple
 
 from scoring.frozen import PlainData, fields_of
 from scoring.grouping import lists_by_key
@@ -83,7 +83,7 @@ def expenses(rows: WorkRows, days: CostDays) -> list[Expense]:
     return wanted
 
 
-NameOf: TypeAlias = Callable[[Expense], str]
+NameOf = Callable[[Expense], str]
 
 
 def _dated(form: str) -> NameOf:

@@ -8,7 +8,6 @@ block with a line for each column.
 import io
 import re
 from collections.abc import Iterable, Iterator
-from typing import TypeAlias
 
 from rich.cells import cell_len
 from rich.console import Console, RenderableType
@@ -20,10 +19,10 @@ from scoring.text import show_hidden, visible
 
 from .table import AnyCell, Block, Column, Line, Table, TableRow, as_cell, line_or_table
 
-RowTexts: TypeAlias = list[Text]
+RowTexts = list[Text]
 """The texts of a row, one for each column."""
 
-Drawn: TypeAlias = Iterator[RenderableType]
+Drawn = Iterator[RenderableType]
 """What rich prints, from top to bottom."""
 
 _GAP = 2  # spaces between columns

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cache
 from itertools import combinations, product
 from pathlib import Path
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, NamedTuple
 
 from scoring.evidence.labels import (
     CORRECTNESS,
@@ -30,7 +30,7 @@ from scoring.text import counted
 from .labeled import NO_LABELS
 from .table import Page, Table, number, numeric, titled
 
-Ratings: TypeAlias = Sequence[Sequence[float]]
+Ratings = Sequence[Sequence[float]]
 """For each unit, such as an iteration, the ratings that it got."""
 
 SCALES: dict[str, Sequence[Any]] = {
@@ -157,7 +157,7 @@ class LabelAgreement(NamedTuple):
         }
 
 
-_Statistic: TypeAlias = Callable[[Ratings], float | None]
+_Statistic = Callable[[Ratings], float | None]
 
 Judgments = Mapping[str, Judgment]
 """What each person said last of one iteration, by the person."""

@@ -4,7 +4,6 @@ import itertools
 import os
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import TypeAlias
 
 from msgspec import to_builtins
 
@@ -42,7 +41,7 @@ from .table import (
     titled,
 )
 
-Members: TypeAlias = Mapping[int, Breakdown | ScoredLine]
+Members = Mapping[int, Breakdown | ScoredLine]
 """What the scores of iterations rest on, by iteration. An iteration without a key is not known."""
 
 SESSIONS: Columns = (

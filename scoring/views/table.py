@@ -6,7 +6,7 @@ in texts are always shown as escapes.
 
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import compress
-from typing import NamedTuple, TypeAlias
+from typing import NamedTuple
 
 from rubric import BAND_LABELS, Bounds
 from rubric.breakdown import Coverage
@@ -47,10 +47,10 @@ class Cell(NamedTuple):
         return printable(self.text)
 
 
-AnyCell: TypeAlias = Cell | str | int
+AnyCell = Cell | str | int
 """A cell; a plain string or integer is shown as it is."""
 
-Cells: TypeAlias = Sequence[AnyCell]
+Cells = Sequence[AnyCell]
 """The cells of a row, one for each column."""
 
 
@@ -93,7 +93,7 @@ def numeric(head: str) -> Column:
     return Column(head, right=True)
 
 
-Columns: TypeAlias = Sequence[Column | str]
+Columns = Sequence[Column | str]
 """The columns of a table; a bare string is the heading of a column of text."""
 
 
@@ -198,16 +198,16 @@ class Line(NamedTuple):
         return self.parts
 
 
-Block: TypeAlias = Line | Table | str
+Block = Line | Table | str
 """A part of a page; a bare text is a line in the usual style."""
 
-Pair: TypeAlias = tuple[str, str]
+Pair = tuple[str, str]
 """A name and a text."""
 
-Page: TypeAlias = Iterator[Block]
+Page = Iterator[Block]
 """What a command shows, from top to bottom."""
 
-Lines: TypeAlias = Iterator[str]
+Lines = Iterator[str]
 """Lines of a page, each a text."""
 
 

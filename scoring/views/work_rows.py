@@ -5,7 +5,7 @@ import time
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Sequence
 from pathlib import Path
-from typing import NamedTuple, TypeAlias
+from typing import NamedTuple
 
 import msgspec
 
@@ -58,7 +58,7 @@ class WorkRow(NamedTuple):
     is_undone: bool = False
 
 
-WorkRows: TypeAlias = Sequence[WorkRow]
+WorkRows = Sequence[WorkRow]
 """Some of the work: what ended first comes first, after work without a time."""
 
 

@@ -5,7 +5,6 @@ from collections import defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from operator import attrgetter
-from typing import TypeAlias
 
 from scoring.evidence.transcripts.events import (
     AgentStarted,
@@ -46,7 +45,7 @@ class _Stream:
 
 
 # what sessions said and did
-Spoken: TypeAlias = dict[SessionKey, _Stream]
+Spoken = dict[SessionKey, _Stream]
 
 
 def spoken_in(files: Iterable[File], wanted: Iterable[SessionKey]) -> Spoken:

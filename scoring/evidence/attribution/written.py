@@ -30,15 +30,13 @@ from scoring.evidence.transcripts.events import LinesWritten
 from scoring.evidence.transcripts.streams import File, Session
 from scoring.text import composed
 
-LinesAdded: TypeAlias = Callable[
-    [Collection[str]], Mapping[str, Mapping[FileLine, int]]
-]
+LinesAdded = Callable[[Collection[str]], Mapping[str, Mapping[FileLine, int]]]
 """Takes SHAs of commits, and returns by SHA how often the commit adds each significant line."""
 
 WrittenLines: TypeAlias = "dict[WrittenFile, array[int]]"
 """The hashes of the lines that are still there of what was written, by file; repeats count."""
 
-LinesLeft: TypeAlias = dict[WrittenFile, Counter[int]]
+LinesLeft = dict[WrittenFile, Counter[int]]
 """How often each of the lines of :data:`WrittenLines` is there, by its hash."""
 
 SAME_PATCH = 0.9

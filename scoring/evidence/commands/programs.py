@@ -5,7 +5,7 @@ Programs that start another one, such as ``env`` and ``uv run``, are in ``starte
 
 import re
 from collections.abc import Sequence
-from typing import Any, TypeAlias, TypeVar
+from typing import Any, TypeVar
 
 import msgspec
 
@@ -14,7 +14,7 @@ from scoring.settings_table import own_table
 
 _RowT = TypeVar("_RowT")
 
-Words: TypeAlias = Sequence[str]
+Words = Sequence[str]
 """Words of a command, or some of them, such as its options."""
 
 _TRAILING_VERSION = re.compile(r"(?<![\d.])[\d.]+$")

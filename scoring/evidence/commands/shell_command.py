@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 from enum import Enum
-from typing import TypeAlias
 
 from scoring.frozen import Frozen, Texts
 
@@ -41,7 +40,7 @@ class ShellCommand(Frozen):
     reads_input: bool = False
 
 
-Commands: TypeAlias = Sequence[ShellCommand]
+Commands = Sequence[ShellCommand]
 """Commands of a line, in order."""
 
 
@@ -66,7 +65,7 @@ class Between(Enum):
     BRANCHES_CLOSE = "branches close"
 
 
-ShellEvent: TypeAlias = ShellCommand | Between
+ShellEvent = ShellCommand | Between
 """A command, or what separates two commands, as a reader of a command line meets them in order.
 
 ``status_hidden`` of such a command only says whether keywords hide its status.

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import closing
-from typing import NamedTuple, Protocol, TypeAlias, TypeVar
+from typing import NamedTuple, Protocol, TypeVar
 
 from scoring.errors import GitError, TooLargeError
 
@@ -88,7 +88,7 @@ class Change(NamedTuple):
         return {self.path, self.old_path}
 
 
-ChangedFiles: TypeAlias = tuple[Change, ...]
+ChangedFiles = tuple[Change, ...]
 """All paths that differ between two commits."""
 
 

@@ -6,7 +6,7 @@ The signals ``landed`` and ``scope`` judge them.
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from enum import StrEnum
-from typing import Literal, NamedTuple, TypeAlias
+from typing import Literal, NamedTuple
 
 from scoring.frozen import Frozen, PlainData, Texts
 from scoring.log.model import IterationRecord
@@ -296,7 +296,7 @@ class Landing(Frozen):
         return self.found_by not in ("", NOT_LANDED)
 
 
-LandingBySha: TypeAlias = dict[str, Landing]
+LandingBySha = dict[str, Landing]
 """The landing of commits, by their SHAs."""
 
 

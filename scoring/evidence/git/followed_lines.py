@@ -3,7 +3,7 @@
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Sequence
 from itertools import zip_longest
-from typing import NamedTuple, TypeAlias
+from typing import NamedTuple
 
 import msgspec
 
@@ -15,13 +15,13 @@ from .commit_history import CommitHistory
 DAY = 86_400
 """A day in seconds."""
 
-LineIds: TypeAlias = list[int]
+LineIds = list[int]
 """The lines of a file from its top: the id of a followed line, 0 for any other line.
 
 The list ends with the last followed line.
 """
 
-State: TypeAlias = dict[str, LineIds]
+State = dict[str, LineIds]
 """By path, the lines of the files with followed lines. A list is never changed, only replaced."""
 
 

@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from functools import cached_property
 from itertools import chain
-from typing import NamedTuple, TypeAlias
+from typing import NamedTuple
 
 from scoring.grouping import lists_by_key
 
@@ -13,7 +13,7 @@ from .patches import Patch
 Counts = Callable[[str], bool]
 """Says of a path whether the lines of its file count."""
 
-LinesByFile: TypeAlias = dict[str, Counter[int]]
+LinesByFile = dict[str, Counter[int]]
 """By the path of a file, the keys of lines in it, and how often each is there."""
 
 _EXACT = 0.95  # the least fraction of what a commit changes that inverts work, in an exact inverse

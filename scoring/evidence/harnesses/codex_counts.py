@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Mapping
 from operator import lt
-from typing import NamedTuple, TypeAlias
+from typing import NamedTuple
 
 from scoring.evidence.transcripts.events import (
     Event,
@@ -66,7 +66,7 @@ class CountedTurn(Event):
         return not any(self.response.tokens)
 
 
-_Tokens: TypeAlias = tuple[int, int, int]
+_Tokens = tuple[int, int, int]
 """Tokens of input, of cached input, and of output."""
 
 

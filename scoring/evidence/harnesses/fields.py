@@ -9,7 +9,7 @@ import errno
 import json
 from collections.abc import Iterable
 from pathlib import Path
-from typing import Annotated, Any, NamedTuple, TypeAlias
+from typing import Annotated, Any, NamedTuple
 from urllib.parse import unquote, urlsplit
 
 import msgspec
@@ -23,10 +23,10 @@ from scoring.files import read_file
 COUNT_LIMIT = 1 << 40
 """The largest number of tokens that one line may state."""
 
-Count: TypeAlias = Annotated[int, msgspec.Meta(ge=0, le=COUNT_LIMIT)]
+Count = Annotated[int, msgspec.Meta(ge=0, le=COUNT_LIMIT)]
 """A number of tokens."""
 
-RawField: TypeAlias = msgspec.Raw | UnsetType
+RawField = msgspec.Raw | UnsetType
 """A field that is only decoded where it is needed."""
 
 BROKEN = (msgspec.MsgspecError, ValueError, RecursionError)

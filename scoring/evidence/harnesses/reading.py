@@ -7,7 +7,7 @@ import os
 import signal
 import time
 from collections.abc import Collection, Generator, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING
 
 from scoring.errors import GitError
 from scoring.evidence.commands.testruns import TestTools
@@ -147,7 +147,7 @@ def text_of_refusal(transcript: TranscriptFile, why: str) -> str:
     return f"transcript {transcript.path}: {why}; skipped"
 
 
-_Sized: TypeAlias = Mapping[int, tuple[TranscriptFile, int]]
+_Sized = Mapping[int, tuple[TranscriptFile, int]]
 """Transcripts with their sizes in bytes, by their numbers."""
 
 

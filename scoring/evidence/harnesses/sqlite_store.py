@@ -8,12 +8,11 @@ import sqlite3
 from collections.abc import Callable, Collection, Iterable, Iterator
 from contextvars import ContextVar
 from pathlib import Path
-from typing import TypeAlias
 
 from scoring.files import refuse_special
 from scoring.temporary import temporary_directory
 
-Ask: TypeAlias = Callable[..., sqlite3.Cursor]
+Ask = Callable[..., sqlite3.Cursor]
 """Asks a database: takes a statement and its values. ``dict`` makes a dictionary of a row."""
 
 LOCK_TIMEOUT = 2.0

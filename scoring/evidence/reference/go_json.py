@@ -13,7 +13,7 @@ A spec (:data:`Spec`) is a function that decodes a value over what its place hol
 import json
 import re
 from collections.abc import Callable, Iterable
-from typing import Any, TypeAlias
+from typing import Any
 
 from scoring.text import INT_MAX, INT_MIN, fold
 
@@ -43,7 +43,7 @@ class _Pairs(list[tuple[str, Any]]):
 _NOT_WHOLE = object()
 """In place of a number that is not written as a whole number, or has too many digits."""
 
-Spec: TypeAlias = Callable[[Any, Any], Any]
+Spec = Callable[[Any, Any], Any]
 """Takes a value and what its place holds already (None: nothing), and returns what it holds then.
 
 Raises WrongTypeError where the value has another type.

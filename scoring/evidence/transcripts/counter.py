@@ -1,14 +1,14 @@
 """How the events of a harness are counted: what :mod:`counting` needs of a harness."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from typing import NamedTuple, TypeAlias
+from typing import NamedTuple
 
 from .events import Call, CallResult, Response
 from .facts import QUARTER
 from .tally import Tally
 from .transcript_events import TranscriptEvents
 
-EventsOfSession: TypeAlias = Callable[[str], list[TranscriptEvents]]
+EventsOfSession = Callable[[str], list[TranscriptEvents]]
 """Takes the id of a session, and returns the events of each transcript that has the session."""
 
 

@@ -6,7 +6,6 @@ Each line belongs to a part, and the number of the part is the place where the l
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import compress
-from typing import TypeAlias
 
 from msgspec.structs import replace
 
@@ -26,7 +25,7 @@ from .streams import File
 from .tally import Tally, facts_at
 from .transcript_events import TranscriptEvents
 
-_LastLines: TypeAlias = Mapping[str, Mapping[tuple[int, int], tuple[int, int]]]
+_LastLines = Mapping[str, Mapping[tuple[int, int], tuple[int, int]]]
 """The times and places of the last lines of responses.
 
 By the name of the harness, and then by the keys of the response and of its request.

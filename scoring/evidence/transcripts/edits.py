@@ -8,7 +8,7 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from itertools import islice
-from typing import Final, NamedTuple, TypeAlias
+from typing import Final, NamedTuple
 from zlib import crc32
 
 from scoring.evidence.git.patches import line_hashes
@@ -21,7 +21,7 @@ WORD_HASH: Final = 1 << 32
 PATHS_OF_A_CALL = 240
 """How many paths are kept of one call."""
 
-AddedLines: TypeAlias = Mapping[str, Hashes]
+AddedLines = Mapping[str, Hashes]
 """The lines that an edit adds, and those that it takes away as negative hashes, by path."""
 
 _SHORTEST_WORD = 4

@@ -18,7 +18,7 @@ A harness may have event classes of its own, where its counts need more, as thos
 
 from enum import IntEnum
 from hashlib import blake2b
-from typing import Literal, NamedTuple, TypeAlias
+from typing import Literal, NamedTuple
 from zlib import crc32
 
 from scoring.evidence.commands.objective_flags import CallFlag
@@ -30,7 +30,7 @@ TEXT_LIMIT = 1024
 SHA_DIGITS = 15
 """How many digits of the name of a commit are kept of what git printed."""
 
-Hashes: TypeAlias = tuple[int, ...]
+Hashes = tuple[int, ...]
 """Hashes of significant lines, by :func:`~scoring.evidence.git.patches.line_hashes`, and of words.
 
 A formatter changes lines, and keeps their words. The hash of a line, or of a word, that is taken
@@ -296,7 +296,7 @@ class FileRemoved(Event):
     path: int
 
 
-FileEvent: TypeAlias = Edit | LinesWritten | PossibleEdit | UnseenEdit | FileRemoved
+FileEvent = Edit | LinesWritten | PossibleEdit | UnseenEdit | FileRemoved
 """An event that is about one file."""
 
 
@@ -341,7 +341,7 @@ class CodeSwitched(Event):
     is_tested: bool = False
 
 
-PromptKind: TypeAlias = Literal["wrong", "report", "foreign", "goes_on"]
+PromptKind = Literal["wrong", "report", "foreign", "goes_on"]
 """What a prompt says of the work before it.
 
 ``wrong``: that the work is wrong. ``report``: what a program or a reviewer said of the work.

@@ -11,7 +11,7 @@ from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import chain, count
-from typing import NamedTuple, TypeAlias
+from typing import NamedTuple
 
 from scoring.grouping import lists_by_key
 from scoring.text import trim
@@ -32,7 +32,7 @@ from .facts import NS_MAX
 from .transcript_events import EventKind, TranscriptEvents
 from .transcript_files import TranscriptFile
 
-SessionKey: TypeAlias = tuple[str, str]
+SessionKey = tuple[str, str]
 """The name of a harness, and the id of a session, or the path of a file that names no session."""
 
 

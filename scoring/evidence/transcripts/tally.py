@@ -8,7 +8,7 @@ from bisect import bisect_left
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from operator import attrgetter
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, NamedTuple
 
 from scoring.evidence.commands.objective_flags import CallFlag
 from scoring.grouping import lists_by_key
@@ -24,7 +24,7 @@ from .facts import (
     TranscriptFacts,
 )
 
-_Counts: TypeAlias = defaultdict[str, int]
+_Counts = defaultdict[str, int]
 """Counts by name. A ``Counter`` takes several times as long."""
 
 

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator
 from enum import IntEnum
 from functools import lru_cache
 from hashlib import shake_256
-from typing import Any, NamedTuple, TypeAlias, TypeVar, cast
+from typing import Any, NamedTuple, TypeVar, cast
 
 import msgspec
 
@@ -209,7 +209,7 @@ class TranscriptEvents(msgspec.Struct, array_like=True):
         return list(parts.values())
 
 
-EventsByHarness: TypeAlias = dict[str, TranscriptEvents]
+EventsByHarness = dict[str, TranscriptEvents]
 """The events of one file, by the name of the harness that wrote the lines."""
 
 

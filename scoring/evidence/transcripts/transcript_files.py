@@ -1,7 +1,7 @@
 """The transcripts that were found, and what was read of each."""
 
 from pathlib import Path
-from typing import Literal, NamedTuple, TypeAlias
+from typing import Literal, NamedTuple
 
 from scoring.evidence.git.repository import GitRepository
 
@@ -12,7 +12,7 @@ UNKNOWN_KIND = "of a kind that is not known: "
 """How the reason to skip a line of an unknown kind begins. The name of the kind follows."""
 
 
-FileKind: TypeAlias = Literal["lines", "document", "store"]
+FileKind = Literal["lines", "document", "store"]
 """The form of a transcript.
 
 ``lines``: each line is a JSON text. ``document``: the file is one JSON text. ``store``: the harness

@@ -6,7 +6,6 @@ It turns a text into a vector of length 1, and needs neither PyTorch nor a netwo
 import math
 from array import array
 from collections.abc import Iterator, Sequence
-from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,7 +26,7 @@ _HEADS = 12
 _EPSILON = 1e-12
 _TOKENS_OF_A_BATCH = 2048
 
-Numbers: TypeAlias = NDArray[np.float32]
+Numbers = NDArray[np.float32]
 
 
 class MiniLM:

@@ -4,7 +4,6 @@ A level is a way to tell whether a claim is new: L0 compares its text, L1 its wo
 """
 
 from collections.abc import Collection, Iterable, Set
-from typing import TypeAlias
 
 from msgspec.structs import replace
 
@@ -14,7 +13,7 @@ from scoring.meters import Level, at_least, novelty_level
 from .profile import Profile
 from .semantic import Meanings
 
-Claims: TypeAlias = dict[str, str]
+Claims = dict[str, str]
 """The claims of a round: by the form that level L0 compares, the first spelling of each."""
 
 

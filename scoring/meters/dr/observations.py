@@ -7,7 +7,7 @@ import re
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from itertools import product
-from typing import Any, Literal, TypeAlias
+from typing import Any, Literal
 
 from msgspec.structs import replace
 
@@ -130,7 +130,7 @@ AGREEMENT_LENGTH = 6
 
 _WORD = re.compile(r"[^\W_]+(?:'[^\W_]+)*")
 
-Agreeing: TypeAlias = Literal["modify", "endorse", "rephrase"]
+Agreeing = Literal["modify", "endorse", "rephrase"]
 """What an answer does with an earlier one: change it, agree and perhaps add a little, or repeat it.
 """
 

@@ -1,7 +1,7 @@
 """The signal of each round, which follows from its novelty and readiness."""
 
 from collections.abc import Sequence
-from typing import Literal, NamedTuple, TypeAlias
+from typing import Literal, NamedTuple
 
 from scoring.frozen import Frozen
 from scoring.meters import below, rounded
@@ -11,9 +11,9 @@ from .novelty import RoundNovelty
 from .profile import Profile
 from .readiness import RoundReadiness
 
-Signal: TypeAlias = Literal["CONTINUE", "SHIP", "ASK", "ESCALATE"]
+Signal = Literal["CONTINUE", "SHIP", "ASK", "ESCALATE"]
 
-Change: TypeAlias = Literal["human", "agent", "prompt", "scope"]
+Change = Literal["human", "agent", "prompt", "scope"]
 """What an ESCALATE asks to change."""
 
 HINTS: dict[Signal, str] = {

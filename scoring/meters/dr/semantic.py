@@ -18,7 +18,7 @@ from scoring.files import read_file
 from scoring.meters import at_least
 from scoring.store import Store
 
-Embed: TypeAlias = Callable[[Sequence[str]], Sequence[Sequence[float]]]
+Embed = Callable[[Sequence[str]], Sequence[Sequence[float]]]
 """Returns a vector for each text, in order: all with as many numbers, and of any length."""
 
 _VECTORS_OF_A_BLOCK = 2048

@@ -13,7 +13,6 @@ import threading
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
-from typing import TypeAlias
 
 from scoring.errors import InputError, MeetingError
 from scoring.files import reason
@@ -22,7 +21,7 @@ from . import driver
 from .next_step import expert_prompt, judge_question, vote_prompt
 from .state_file import MeetingState, save_state
 
-Ask: TypeAlias = Callable[[str], str | bytes]
+Ask = Callable[[str], str | bytes]
 """Takes a prompt, and returns the answer of an expert or a judge."""
 
 ANSWER_LIMIT = 16 << 20

@@ -1,7 +1,7 @@
 """The rules that give a round its status, with the reasons in words."""
 
 from collections.abc import Callable
-from typing import Literal, NamedTuple, TypeAlias
+from typing import Literal, NamedTuple
 
 from msgspec.structs import replace
 
@@ -20,7 +20,7 @@ from .obstacles import (
 )
 from .records import Status
 
-Strength: TypeAlias = Literal["strong", "normal"]
+Strength = Literal["strong", "normal"]
 
 DOUBTS = "any remaining doubts or risks?"
 """The question to the experts when the user did not confirm a decision that was ready."""
@@ -52,7 +52,7 @@ class Decision(Frozen):
     strength: Strength | None = None
 
 
-Rule: TypeAlias = Callable[[Situation], Decision | None]
+Rule = Callable[[Situation], Decision | None]
 """Returns what the rule says of a round, or None where it does not apply."""
 
 

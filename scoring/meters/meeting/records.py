@@ -6,7 +6,7 @@ Unknown keys are kept and ignored.
 import functools
 from collections import Counter
 from collections.abc import Iterable, Mapping
-from typing import Annotated, Any, Literal, TypeAlias
+from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
 
@@ -21,14 +21,14 @@ from .votes import UNDECIDED, StatedVote, name_of_option, vote_in
 
 LARGEST = 10**9
 
-Text: TypeAlias = Annotated[str, AfterValidator(utf8)]
-Name: TypeAlias = Annotated[Text, Field(pattern=r"\S")]
-Count: TypeAlias = Annotated[int, Field(ge=0, le=LARGEST)]
-RoundNumber: TypeAlias = Annotated[int, Field(ge=1, le=LARGEST)]
-Share: TypeAlias = Annotated[float, Field(ge=0, le=1)]
-Amount: TypeAlias = Annotated[float, Field(ge=0)]
-CoverageLevel: TypeAlias = Literal["none", "shallow", "deep"]
-Status: TypeAlias = Literal[
+Text = Annotated[str, AfterValidator(utf8)]
+Name = Annotated[Text, Field(pattern=r"\S")]
+Count = Annotated[int, Field(ge=0, le=LARGEST)]
+RoundNumber = Annotated[int, Field(ge=1, le=LARGEST)]
+Share = Annotated[float, Field(ge=0, le=1)]
+Amount = Annotated[float, Field(ge=0)]
+CoverageLevel = Literal["none", "shallow", "deep"]
+Status = Literal[
     "must_continue", "continue_targeted", "ready_to_decide", "park_or_abort"
 ]
 

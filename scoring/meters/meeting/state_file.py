@@ -2,7 +2,7 @@
 
 import json
 from pathlib import Path
-from typing import Any, Literal, TypeAlias
+from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, PrivateAttr
 
@@ -15,7 +15,7 @@ from scoring.text import json_escaped, shown
 from .config import MeetingConfig, meeting_config
 from .verdicts import MeetingVerdict, score_meeting
 
-Phase: TypeAlias = Literal["needs_record", "needs_answer", "decided", "no_decision"]
+Phase = Literal["needs_record", "needs_answer", "decided", "no_decision"]
 
 VERSION: Literal[1] = 1
 _STATE = "a state of da-score meeting run"

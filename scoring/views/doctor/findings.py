@@ -1,7 +1,6 @@
 """What an examination means for the user, and what to do about each thing."""
 
 from collections.abc import Collection, Iterator
-from typing import TypeAlias
 
 from rubric import EVIDENCE_ATTRIBUTED, newest_version
 from rubric.model import STRICT
@@ -27,7 +26,7 @@ BEST = newest_version(EVIDENCE_ATTRIBUTED)
 _MOST_REASONS = 3  # that one finding gives
 
 
-Findings: TypeAlias = Iterator[Finding]
+Findings = Iterator[Finding]
 """What is worth saying of some topics."""
 
 
