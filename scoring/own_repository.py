@@ -151,7 +151,7 @@ def _opened(folder: Path | str) -> "Iterator[Repo]":
         GitError: git or its settings cannot be read, or the block raises an error that says so.
     """
     with _as_git_errors(folder):
-        from git import Repo
+        from git import InvalidGitRepositoryError, Repo
 
         with (
             environment_with(_NO_NAMED_REPOSITORY),
@@ -160,9 +160,7 @@ def _opened(folder: Path | str) -> "Iterator[Repo]":
             ) as repository,
         ):
             if repository.working_tree_dir is None:
-                raise NotARepositoryError(
-                    f"{folder}: not a git work tree (no repository there)"
-                )
+                raise InvalidGitRepositoryError
             yield repository
 
 

@@ -56,7 +56,7 @@ class SettingRow(NamedTuple):
     Attributes:
         kind: what it may be.
         help: the help of its option.
-        metavar: what the help calls the option's value.
+        metavar: what the help calls the option's value; None for a flag.
         separator: what separates the items of a list in a variable.
         personal: whether only its user chooses it, and no file of a repository.
     """

@@ -20,6 +20,8 @@ KEEP_TRANSCRIPT = (
     " where da-score looks for it"
 )
 
+NO_SESSION = "no session found for this iteration"
+
 MOST_SOURCES = 3
 """How many transcripts are named as the source of a value."""
 
@@ -144,7 +146,7 @@ def unattributed(observed: Observed) -> str:
     if observed.checkpoint_tokens:
         return "no transcript is here, only the totals of its checkpoint"
     if observed.method is None:
-        return "no session found for this iteration"
+        return NO_SESSION
     return ""
 
 

@@ -8,7 +8,7 @@ from scoring.evidence.transcripts.facts import NS
 from scoring.evidence.transcripts.observed_facts import ClaimResult, Method, Observed
 from scoring.sidecars.meaning import Meaning
 from scoring.sidecars.provenance import OwnLines
-from scoring.signals.signal import seen_texts, window_text
+from scoring.signals.signal import NO_SESSION, seen_texts, window_text
 from scoring.text import counted, cut, short, some_of
 
 from .amounts import spending_lines, written_text
@@ -223,7 +223,7 @@ def chain_lines(facts: IterationFacts, kept: OwnLines | None) -> Lines:
         yield f"the commit counts for iteration {facts.counted_for}, which names it too"
 
     if observed.method is None:
-        problem = observed.problem or "no session found for this iteration"
+        problem = observed.problem or NO_SESSION
         yield f"no line of a transcript: {problem}"
         yield from kept_lines
         return

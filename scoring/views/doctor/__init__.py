@@ -27,6 +27,7 @@ from scoring.evidence.transcripts.observed_facts import Method, Observed
 from scoring.log.load import load_iteration_log
 from scoring.log.model import IterationRecord
 from scoring.own_repository import own_repository
+from scoring.signals.signal import NO_SESSION
 from scoring.signals.table import (
     as_read,
     labels_vote,
@@ -36,8 +37,6 @@ from scoring.signals.table import (
     signal_set,
 )
 from scoring.text import trim
-
-NO_SESSION = "no session found for this iteration"
 
 
 class LogSurvey(NamedTuple):
