@@ -336,6 +336,8 @@ def rows_of_logs(
 ) -> "Iterator[NamedRow]":
     """Return the rows of tables, each with the name of its table.
 
+    They are read when they are taken, with the errors of ``rows_of_view``.
+
     Args:
         roots: folders below which logs are found. Without roots, the log of the options is read.
         options: values of options by long name.

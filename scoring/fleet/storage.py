@@ -51,7 +51,7 @@ def file_system(url: str, storage: Storage) -> tuple[Any, str]:
     """Return the file system of a URL, as fsspec has it, and the path there.
 
     Raises:
-        InputError: the file system is not known, or it cannot be reached.
+        InputError: the file system is not known or cannot be reached, or fsspec is not installed.
     """
     require("fleet", "fsspec")
     import fsspec

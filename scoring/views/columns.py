@@ -311,6 +311,7 @@ def rows_of_view(
     Raises:
         LogError: the log cannot be read.
         NotARepositoryError: the repository of the log is not in a work tree.
+        GitError: git fails. Only ``work`` then has no rows and a warning instead.
     """
     preloaded: list[PreloadedEvidence] = []
     if any(name != "work" for name in tables):
