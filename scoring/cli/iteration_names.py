@@ -20,6 +20,7 @@ from scoring.text import short, some_of
 from .reading import report_broken_entries, rubric_of
 
 _NUMBER = re.compile(r"-?[0-9]{1,18}")
+_MAY_BE_SHA = re.compile(r"[0-9a-f]{7,64}")
 _ENTRY_NAME = re.compile(r"iter-([0-9]+)\.yaml")
 _SESSION_SIDECAR_NAME = re.compile(r"session-(.+)\.score\.yaml")
 
@@ -91,7 +92,7 @@ def _iteration_of(text: str, records: list[IterationRecord], settings: Settings)
     "last" is the one with the newest commit, or the highest where git has none of the commits. Of
     several iterations a commit names the lowest, and a session the last. A commit that no entry
     names means the iteration of its unit, as where an entry names it by the SHA it had before a
-    rebase.
+    rebase, or has after it.
 
     Raises:
         GitError: git cannot read the work.
@@ -131,10 +132,11 @@ def _iteration_of(text: str, records: list[IterationRecord], settings: Settings)
     if session_id is not None:
         return last_iterations[session_id]
 
-    if sha is not None:
+    if sha is not None or _MAY_BE_SHA.fullmatch(text):
         iteration = _iteration_of_unit(text, sha, records, settings)
         if iteration is not None:
             return iteration
+    if sha is not None:
         name = short(sha)
         raise NotFoundError(
             f"{settings.iter_log_dir}: commit {name} has no entry here; da-score explain {name} "
@@ -147,13 +149,13 @@ def _iteration_of(text: str, records: list[IterationRecord], settings: Settings)
 
 
 def _iteration_of_unit(
-    text: str, sha: str, records: list[IterationRecord], settings: Settings
+    text: str, sha: str | None, records: list[IterationRecord], settings: Settings
 ) -> int | None:
     """Return the lowest iteration of the unit that a commit belongs to, or None without one.
 
     Args:
         text: the name of the commit.
-        sha: its SHA.
+        sha: its SHA; None where git does not have it.
         records: the entries of the log.
         settings: the settings, which name log and repository.
 

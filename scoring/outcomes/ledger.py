@@ -219,10 +219,12 @@ def unit_named(text: str, sha: str | None, work: Ledger) -> Unit | None:
     """Return the unit that a user means, or None where none fits or the text is empty.
 
     Where several units fit, it is the last one. Talk is meant only where no other unit fits, and
-    never by ``last``.
+    never by ``last``. A commit that a session made and that has another SHA since means its unit
+    where nothing else fits.
 
     Args:
-        text: ``last``, the name of a unit, or the beginning of the id of a session.
+        text: ``last``, the name of a unit, the beginning of the id of a session, or the SHA of a
+            commit that git no longer has.
         sha: the SHA of the commit that git knows by ``text``; None without one. With a SHA
             ``text`` is not read as the id of a session.
         work: all work.
@@ -241,7 +243,10 @@ def unit_named(text: str, sha: str | None, work: Ledger) -> Unit | None:
                 talk = talk or unit
         elif is_meant or text == "last":
             return unit
-    return talk
+    if talk:
+        return talk
+    shown = (unit for unit in reversed(work.units) if unit.was_shown_as(sha or text))
+    return next(shown, None)
 
 
 def _note_sessions_of_landed(

@@ -257,6 +257,8 @@ def _give_lines(gathering: _Gathering, work: AllWork) -> "array[int]":
                 reported = gathering.of_items[part.iteration_index]
             if reported and part.made:
                 reported.commit_line = part.made.line
+                if part.made.sha:
+                    reported.shown_as.append(part.made.sha)
     return times
 
 

@@ -10,6 +10,7 @@ from scoring.evidence.attribution.written import WrittenLines
 from scoring.evidence.git.agents import Identity
 from scoring.evidence.git.checkpoint_files import BRANCH
 from scoring.evidence.git.facts import Landing
+from scoring.evidence.git.walk import FEWEST_SHA_DIGITS
 from scoring.evidence.transcripts.facts import Spent, TranscriptFacts
 from scoring.evidence.transcripts.observed_facts import Observed, TestsSeen
 from scoring.evidence.transcripts.streams import SessionKey
@@ -49,6 +50,8 @@ class Unit:
         kind: a commit, the rest of a session after its last commit, or talk.
         commit: the SHA of its commit on the trunk, or else of the commit itself; None where it is
             not known.
+        shown_as: the first digits of the commits that sessions made of it, as git printed them,
+            also of one that was amended or rebased later.
         brought_in: for a rest, the commits that a person may have made of it, each with the share
             of its lines that the rest wrote at least, above 0 and up to 1.
         subject: the subject of the commit, or else the summary of its first entry; None without.
@@ -96,6 +99,7 @@ class Unit:
     unit: str
     kind: Kind
     commit: str | None = None
+    shown_as: list[str] = field(default_factory=list)
     brought_in: dict[str, float] = field(default_factory=dict)
     subject: str | None = None
     author: Identity = NOBODY
@@ -150,6 +154,15 @@ class Unit:
         if self.landing:
             return self.landing.sha
         return None
+
+    def was_shown_as(self, sha: str) -> bool:
+        """Return whether a session showed one of its commits by this SHA.
+
+        ``sha`` may be the first digits alone, at least seven of them.
+        """
+        return len(sha) >= FEWEST_SHA_DIGITS and any(
+            sha.startswith(digits) or digits.startswith(sha) for digits in self.shown_as
+        )
 
     @property
     def may_be_undone(self) -> bool:

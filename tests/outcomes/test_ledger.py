@@ -1772,6 +1772,47 @@ def test_a_commit_means_the_entry_of_its_unit(
         assert answer.json["iteration"] is None
 
 
+@pytest.mark.parametrize("how", ["amended", "rebased"])
+@pytest.mark.parametrize("named", ["first", "last"])
+@pytest.mark.parametrize("asked", ["first", "last", "gone", "other"])
+@pytest.mark.parametrize("command", ["iteration", "explain"])
+def test_a_commit_that_was_made_anew_means_its_entry_by_either_sha(
+    history: History, da_score: Any, command: str, how: str, named: str, asked: str
+) -> None:
+    session, begun = history.session("s1"), history.main
+    writes(session, 100, 1, "src/a.py")
+    first = history.git.commit((begun,), "Add it\n", START + 200, {"src/a.py": TEXT})
+    session.commits(200, 2, first, "Add it")
+    if how == "rebased":
+        last = history.git.again(first, history.commit(220, "Other"), START + 300)
+        history.git.branches["main"] = last
+    else:
+        text = f"{TEXT}more = True\n"
+        last = history.commit(300, "Add it all", files={"src/a.py": text})
+        session.commits(300, 8, last, "Add it all", "git commit --amend")
+    other = history.session("s2")
+    writes(other, 4000, 64, "src/b.py")
+    another = history.commit(4200, "Other", files={"src/b.py": TEXT})
+    other.commits(4200, 128, another, "Other")
+
+    marks = {"first": first, "last": last, "other": another}
+    history.entry(marks[named], "Add it", "s1")
+    history.write()
+    places = "--repo-dir", str(history.repo), "--iter-log-dir", str(history.log)
+    options = (*places, "--no-cache", "--rubric", "3.1.0", "--json")
+    if asked == "gone":  # a clone has no commit that no branch has
+        Repo.at(history.repo).git("reflog", "expire", "--expire=now", "--all")
+        Repo.at(history.repo).git("gc", "-q", "--prune=now")
+        asked = "first"
+    answer = da_score(command, history.shas[marks[asked]], *options)
+    if asked != "other":
+        assert answer.json["iteration"] == 1
+    elif command == "explain":
+        assert answer.json["iteration"] is None
+    else:
+        assert answer.status == 1
+
+
 @cases(
     "mine, found",
     {

@@ -17,7 +17,8 @@ from .limits import MOST_FAILURES, GitTime, ask_in_batches
 from .repository import GitRepository
 from .starter import as_lines, as_text
 
-_FEWEST_SHA_DIGITS = 7
+FEWEST_SHA_DIGITS = 7
+"""How many first digits of a SHA name its commit at least."""
 
 # Each field ends with NUL, and each commit too (-z), so that no message can pass for a separator.
 # The author's day is found here, as git ends at a time that its zone takes to before 1970.
@@ -152,7 +153,7 @@ def commit_named(text: str, repository: GitRepository) -> str | None:
     Fewer than seven first digits of a SHA do not name its commit.
     """
     sha = repository.resolve([text], searches=True)[text]
-    if sha and len(text) < _FEWEST_SHA_DIGITS and sha.startswith(text):
+    if sha and len(text) < FEWEST_SHA_DIGITS and sha.startswith(text):
         return None
     return sha
 
