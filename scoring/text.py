@@ -72,6 +72,11 @@ def begins_line(match: "re.Match[str]") -> bool:
     return not match.string[begin : match.start()].strip(" \t")
 
 
+def word_set(text: str) -> frozenset[str]:
+    """Return the words of a text that has blanks between them."""
+    return frozenset(text.split())
+
+
 def trim(text: str) -> str:
     """Strip leading and trailing Unicode white space."""
     return text.strip(WHITE_SPACE)

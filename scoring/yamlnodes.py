@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 from msgspec import Struct
 
 from .errors import YamlError
-from .text import INT_MAX, INT_MIN, cut
+from .text import INT_MAX, INT_MIN, cut, word_set
 
 MAX_DEPTH = 100
 """How deep a document may nest; logs nest four deep."""
@@ -67,8 +67,8 @@ _WORDS: dict[str, Resolved] = {
     **dict.fromkeys(("-.inf", "-.Inf", "-.INF"), Resolved(FLOAT, -math.inf)),
 }
 
-YES = {"y", "Y", "yes", "Yes", "YES", "on", "On", "ON"}
-_NO = {"n", "N", "no", "No", "NO", "off", "Off", "OFF"}
+YES = word_set("y Y yes Yes YES on On ON")
+_NO = word_set("n N no No NO off Off OFF")
 OLD_BOOLEANS = YES | _NO
 """Words that YAML 1.1 reads as booleans. A boolean field takes them; others take them as text."""
 

@@ -15,7 +15,7 @@ from typing import Any
 from .errors import InputError, YamlError
 from .files import read_file
 from .frozen import PlainData
-from .text import INT_MAX, INT_MIN, trim
+from .text import INT_MAX, INT_MIN, trim, word_set
 from .yamlaliases import multiply_too_far
 from .yamlnodes import (
     BINARY,
@@ -42,8 +42,8 @@ from .yamlnodes import (
 from .yamlnodes import parse as parse
 
 _DECIMAL = re.compile(r"[-+]?[0-9]+", re.ASCII)
-_TRUE_TEXTS = {"1", "t", "T", "TRUE", "true", "True"}
-_FALSE_TEXTS = {"0", "f", "F", "FALSE", "false", "False"}
+_TRUE_TEXTS = word_set("1 t T TRUE true True")
+_FALSE_TEXTS = word_set("0 f F FALSE false False")
 
 Take = Callable[["Reader", Node], Any]
 """How a field takes its node: returns the value, or raises a YamlError where it does not fit."""

@@ -15,7 +15,7 @@ from typing import Literal, NamedTuple
 
 from scoring.errors import InputError
 from scoring.files import list_names
-from scoring.text import trim
+from scoring.text import trim, word_set
 from scoring.yamlread import Reader, items_of, read_fields, struct_of
 
 PLANS_DIR = ".agents/workflow/plans"
@@ -175,7 +175,7 @@ def _fits(pieces: Sequence[str], path: str) -> bool:
 # The file has a paragraph for each: suffixes of code, names that are code without one, suffixes of
 # documents, and names of licenses.
 _CODE_SUFFIXES, _CODE_NAMES, _DOCUMENT_SUFFIXES, _LICENSES = [
-    frozenset(paragraph.split())
+    word_set(paragraph)
     for paragraph in (Path(__file__).parent / "scopes.txt")
     .read_text("utf-8")
     .split("\n\n")

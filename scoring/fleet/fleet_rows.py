@@ -17,6 +17,7 @@ from scoring.sidecars.provenance import provenance_as_dict, provenance_of
 from scoring.sidecars.scores import PersistedScore
 from scoring.signals.table import SIGNALS, signal_set
 from scoring.signals.values import SignalSet, SignalValue
+from scoring.text import word_set
 from scoring.views.columns import TABLES, DataRow, RowSource, ScoreRow
 from scoring.views.formats import clean
 from scoring.views.work_rows import WorkRow
@@ -35,17 +36,10 @@ from .tables import (
     partitioned_schema,
 )
 
-_COLUMNS_OF_SCORE = {
-    "scored",
-    "score",
-    "score_raw",
-    "band",
-    "signals_present",
-    "signals_total",
-    "weight_present",
-    "bounds_low",
-    "bounds_high",
-}
+_COLUMNS_OF_SCORE = word_set(
+    "scored score score_raw band signals_present signals_total weight_present"
+    " bounds_low bounds_high"
+)
 """The columns of ``iterations`` of which the values depend on the rubric."""
 
 _UNKNOWN_MONTH = "unknown"

@@ -8,6 +8,7 @@ from typing import Any
 
 from scoring.settings_table import own_table
 from scoring.signals.table import SIGNALS
+from scoring.text import word_set
 from scoring.views.columns import TABLES, DataColumn, Kind, RowSource
 from scoring.views.formats import arrow_schema
 
@@ -28,20 +29,11 @@ CLAIMS = "claims"
 SEEN = "seen"
 """How a signal reads where only what was observed votes."""
 
-_COLUMNS_NOT_KEPT = {
-    "log",
-    "origin",
-    "state",
-    "state_reason",
-    "computed",
-    "label",
-    "detail",
-    "claimed_detail",
-    "observed_detail",
-    "rubric_version",
-    "subject",
-}
-_COLUMNS_OF_WORK_NOT_KEPT = {"log", "subject", "author"}
+_COLUMNS_NOT_KEPT = word_set(
+    "log origin state state_reason computed label detail claimed_detail"
+    " observed_detail rubric_version subject"
+)
+_COLUMNS_OF_WORK_NOT_KEPT = word_set("log subject author")
 
 
 def _columns_of_log(table: str) -> tuple[DataColumn, ...]:

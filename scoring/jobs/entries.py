@@ -19,7 +19,7 @@ from scoring.log.find import ARCHIVE_NAME
 from scoring.log.model import SCHEMA_NESTED
 from scoring.log.parse import ENTRIES
 from scoring.log.schema import DescribedField, described_fields
-from scoring.text import short, shown, trim
+from scoring.text import short, shown, trim, word_set
 
 from .existing_log import read_existing_log
 
@@ -43,38 +43,12 @@ _KEY_IN_BRANCH = re.compile(
     r"(?![0-9A-Za-z]|\.[0-9x])"  # a version, as in crypto-1.2 and crypto-1.x
 )
 
-_NOT_A_PROJECT = {
-    "UTF",
-    "SHA",
-    "ISO",
-    "RFC",
-    "HTTP",
-    "CVE",
-    "GPT",
-    "MD",
-    "AES",
-    "PEP",
-    "UTC",
-    "TLS",
-    "ES",
-    "V",
-    "X",
-    "H",
-}
+_NOT_A_PROJECT = word_set("UTF SHA ISO RFC HTTP CVE GPT MD AES PEP UTC TLS ES V X H")
 """Words before a number that look like the key of an issue but are not, as in ``UTF-8``."""
 
-_NOT_A_PROJECT_IN_BRANCH = _NOT_A_PROJECT | {
-    "ISSUE",
-    "ISSUES",
-    "GH",
-    "BUG",
-    "TICKET",
-    "FIX",
-    "FEATURE",
-    "PR",
-    "RELEASE",
-    "PHASE",
-}
+_NOT_A_PROJECT_IN_BRANCH = _NOT_A_PROJECT | word_set(
+    "ISSUE ISSUES GH BUG TICKET FIX FEATURE PR RELEASE PHASE"
+)
 
 _SURROGATE = re.compile("[\ud800-\udfff]")
 _NOT_PLAIN_IN_YAML = re.compile("[\x7f-\x9f\u2028\u2029\ufeff\ufffe\uffff]")

@@ -36,15 +36,14 @@ from scoring.evidence.transcripts.observed_facts import (
     WorkSeen,
 )
 from scoring.evidence.transcripts.streams import File, SessionKey
+from scoring.text import word_set
 
 from .code_changes import CodeChanges, changes_code, failed_in_doubt
 from .correction_counter import CorrectionCounter
 from .sighting import Sighting
 from .undone_edits import SpoiledRuns, certainly_undone, undone_edits
 
-_TEST_VERIFIERS = frozenset(
-    ("unit", "test", "tests", "integration", "e2e", "regression", "acceptance")
-)
+_TEST_VERIFIERS = word_set("unit test tests integration e2e regression acceptance")
 
 
 @dataclass

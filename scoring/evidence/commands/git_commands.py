@@ -7,6 +7,7 @@ from itertools import islice, pairwise
 from typing import Literal, NamedTuple
 
 from scoring.frozen import Texts
+from scoring.text import word_set
 
 from .programs import (
     Words,
@@ -35,15 +36,13 @@ _FIXUP = re.compile(r"^(?:(?:fixup|squash|amend)! )+")
 _SUMMARY = re.compile(r"\r?\n (?:Author: |Date: |[0-9]+ files? changed)")
 """How the line begins that git writes below the line of a commit."""
 
-_MAKE_COMMITS = frozenset({"commit", "cherry-pick", "revert", "rebase", "merge"})
+_MAKE_COMMITS = word_set("commit cherry-pick revert rebase merge")
 _QUIET_OPTION = re.compile(r"--quiet|--dry-run|-[aeinopsvz]*q\w*")
-_MESSAGE_OPTIONS = frozenset({"-m", "-am", "--message"})
+_MESSAGE_OPTIONS = word_set("-m -am --message")
 
-_SHOW_TEXT = frozenset(
-    {"cat", "head", "tail", "sed", "awk", "grep", "rg", "echo", "printf"}
-)
+_SHOW_TEXT = word_set("cat head tail sed awk grep rg echo printf")
 
-_SHOW_COMMITS = frozenset({"log", "show", "rev-parse", "reflog", "push"})
+_SHOW_COMMITS = word_set("log show rev-parse reflog push")
 _SHOWN_SHA = re.compile(
     r"^(?:commit | [ +] [0-9a-f]{7,40}\.\.\.?)?([0-9a-f]{7,40})(?=[ :\r\n]|\Z)",
     re.MULTILINE,
@@ -61,15 +60,15 @@ _PART_BEFORE = re.compile(r"(?:HEAD|@)(?:\^|~1?)")
 """Matches the revision before the last commit."""
 
 _OTHER_TOOLS = {
-    "jj": frozenset({"commit", "ci", "describe", "desc", "new", "squash", "split"}),
-    "gt": frozenset({"create", "c", "modify", "m", "commit"}),
-    "sl": frozenset({"commit", "ci", "amend"}),
+    "jj": word_set("commit ci describe desc new squash split"),
+    "gt": word_set("create c modify m commit"),
+    "sl": word_set("commit ci amend"),
     "but": frozenset({"commit"}),
 }
 """By program other than git, the subcommands that make commits of git."""
 
-_CONTINUE_A_REVERT = frozenset({"--abort", "--continue", "--quit", "--skip"})
-_RESTORE_VALUED_OPTIONS = frozenset({"--pathspec-from-file", "--conflict"})
+_CONTINUE_A_REVERT = word_set("--abort --continue --quit --skip")
+_RESTORE_VALUED_OPTIONS = word_set("--pathspec-from-file --conflict")
 _RESTORE_SOURCE = re.compile(r"(?:--so[urce]*(?:=|\Z)|-[A-Za-rt-z]*s)(.*)", re.DOTALL)
 """Matches the option of ``git restore`` that names a commit: alone, or with the revision."""
 

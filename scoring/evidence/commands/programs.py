@@ -11,6 +11,7 @@ import msgspec
 
 from scoring.frozen import Frozen, PlainData
 from scoring.settings_table import own_table
+from scoring.text import word_set
 
 _RowT = TypeVar("_RowT")
 
@@ -19,17 +20,8 @@ Words = Sequence[str]
 
 _TRAILING_VERSION = re.compile(r"(?<![\d.])[\d.]+$")
 
-_GIT_VALUED_OPTIONS = frozenset(
-    {
-        "-C",
-        "-c",
-        "--git-dir",
-        "--work-tree",
-        "--namespace",
-        "--exec-path",
-        "--super-prefix",
-        "--config-env",
-    }
+_GIT_VALUED_OPTIONS = word_set(
+    "-C -c --git-dir --work-tree --namespace --exec-path --super-prefix --config-env"
 )
 """Options of git itself that take the next word as their value."""
 
@@ -178,5 +170,5 @@ class Starter(Frozen):
 _STARTER_TABLE = read_table("starters.toml")
 
 STARTERS = rows_by_program(_STARTER_TABLE["starts"], Starter)
-FAIL_BY_THEMSELVES = frozenset(_STARTER_TABLE["own_failures"].split())
+FAIL_BY_THEMSELVES = word_set(_STARTER_TABLE["own_failures"])
 """Programs that may fail themselves, before the command that they start runs."""

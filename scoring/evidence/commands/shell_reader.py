@@ -12,6 +12,8 @@ from typing import NamedTuple
 
 from msgspec.structs import replace
 
+from scoring.text import word_set
+
 from .programs import STARTERS, base_name
 from .shell_command import Between, ShellCommand, ShellEvent
 from .shell_drafts import (
@@ -21,7 +23,7 @@ from .shell_drafts import (
     script_of_shell,
 )
 
-SHELLS = frozenset({"bash", "sh", "zsh", "dash", "ksh"})
+SHELLS = word_set("bash sh zsh dash ksh")
 """Programs that run a script, or the text after their option ``-c``."""
 
 _TEXT_RUNNERS = SHELLS | {"nix-shell"}
@@ -70,11 +72,9 @@ _SEPARATORS = {
     ";;&": Between.SEQUENCE,
 }
 
-_OPENING_KEYWORDS = frozenset(
-    {"if", "then", "elif", "else", "do", "while", "until", "{", "!"}
-)
-_CLOSING_KEYWORDS = frozenset({"fi", "done", "esac", "}"})
-_HIDING_KEYWORDS = frozenset({"if", "elif", "while", "until", "!"})
+_OPENING_KEYWORDS = word_set("if then elif else do while until { !")
+_CLOSING_KEYWORDS = word_set("fi done esac }")
+_HIDING_KEYWORDS = word_set("if elif while until !")
 """Keywords that make the exit status of a command that of a condition, or invert it."""
 
 _STARTS_PART_OF_WORD = frozenset("'\"$\\`#")

@@ -9,6 +9,7 @@ from itertools import pairwise
 from typing import NamedTuple
 
 from scoring.evidence.scopes import is_code
+from scoring.text import word_set
 
 from .file_writes import is_given_code, rewritten_path
 from .programs import (
@@ -23,7 +24,7 @@ from .programs import (
 )
 from .shell_command import Commands, ShellCommand
 
-FILTERS = frozenset({"grep", "egrep", "fgrep", "zgrep", "rg", "ag", "ack"})
+FILTERS = word_set("grep egrep fgrep zgrep rg ag ack")
 """Programs that keep the lines with a pattern."""
 
 PRINTED_WORD = re.compile(r"[\w.]+")
@@ -64,8 +65,8 @@ _RUNS_GIVEN_CODE = LineRule(first=re.compile(r"(?!)"))
 """The rule of a program that is given code: it may show anything."""
 
 _TABLE = read_table("output_readers.toml")
-_REPORTERS = frozenset(_TABLE["report"].split())
-_QUIET_PROGRAMS = frozenset(_TABLE["quiet"].split())
+_REPORTERS = word_set(_TABLE["report"])
+_QUIET_PROGRAMS = word_set(_TABLE["quiet"])
 
 
 _LINE_RULES = rows_by_program(_TABLE["lines"], LineRule)

@@ -9,6 +9,7 @@ from collections.abc import Iterator, Sequence
 from itertools import pairwise
 
 from scoring.evidence.scopes import is_code
+from scoring.text import word_set
 
 from .git_commands import GitCommand, git_commands, restored
 from .programs import Words, is_option
@@ -36,25 +37,25 @@ _SWITCHED = re.compile(
     r"^(?:Switched to|Already on|HEAD is now|Previous HEAD)", re.MULTILINE
 )
 
-_KEEP_CODE = frozenset(
-    "add annotate archive blame branch bundle cat-file check-attr check-ignore check-mailmap"
-    " check-ref-format cherry clone commit commit-graph commit-tree config"
-    " count-objects credential describe diff diff-files diff-index diff-tree difftool fetch"
-    " for-each-ref format-patch fsck gc grep hash-object help init interpret-trailers lfs log"
-    " ls-files ls-remote ls-tree maintenance merge-base merge-file merge-tree mergetool"
-    " mktree mv name-rev notes pack-refs patch-id prune pull push range-diff reflog remote"
-    " repack request-pull rerere rev-list rev-parse rm shortlog show show-branch show-ref status"
-    " stripspace submodule tag var verify-commit verify-pack verify-tag version"
-    " whatchanged write-tree".split()
+_KEEP_CODE = word_set(
+    "add annotate archive blame branch bundle cat-file check-attr check-ignore"
+    " check-mailmap check-ref-format cherry clone commit commit-graph commit-tree"
+    " config count-objects credential describe diff diff-files diff-index diff-tree"
+    " difftool fetch for-each-ref format-patch fsck gc grep hash-object help init"
+    " interpret-trailers lfs log ls-files ls-remote ls-tree maintenance merge-base"
+    " merge-file merge-tree mergetool mktree mv name-rev notes pack-refs patch-id"
+    " prune pull push range-diff reflog remote repack request-pull rerere rev-list"
+    " rev-parse rm shortlog show show-branch show-ref status stripspace submodule tag"
+    " var verify-commit verify-pack verify-tag version whatchanged write-tree"
 )
 """Subcommands of git that put no code into the work tree that other commits have, or more code."""
 
-_ONLY_SHOWS = frozenset({"-n", "--dry-run", "--check", "--stat", "log", "view"})
-_NOT_COMMITTED = frozenset({"-n", "--no-commit", "--squash"})
+_ONLY_SHOWS = word_set("-n --dry-run --check --stat log view")
+_NOT_COMMITTED = word_set("-n --no-commit --squash")
 _UNSTASH = ("pop", "apply", "branch")
 _KEEP_STASH = ("list", "show", "drop", "clear", "create", "store")
-_NEW_BRANCH = frozenset({"-b", "-B", "-c", "-C", "--create", "--force-create"})
-_DETACH = frozenset({"--detach", "-d"})
+_NEW_BRANCH = word_set("-b -B -c -C --create --force-create")
+_DETACH = word_set("--detach -d")
 
 
 ADDED = "+"

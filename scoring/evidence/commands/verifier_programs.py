@@ -1,5 +1,7 @@
 """Which programs a command runs, and which of them run for a verifier (``verifiers.toml``)."""
 
+from scoring.text import word_set
+
 from .programs import (
     Words,
     base_name,
@@ -13,20 +15,9 @@ _TARGET_LIMIT = 8
 """How many targets of one call of a task runner count; they are the first ones."""
 
 _TABLE = read_table("verifiers.toml")
-_RUN_FOR_NONE = frozenset(_TABLE["common"].split())
-_TASK_RUNNERS = frozenset(_TABLE["runners"].split())
-_INTERPRETERS = SHELLS | {
-    "python",
-    "pypy",
-    "node",
-    "deno",
-    "bun",
-    "ruby",
-    "perl",
-    "php",
-    "tsx",
-    "ts-node",
-}
+_RUN_FOR_NONE = word_set(_TABLE["common"])
+_TASK_RUNNERS = word_set(_TABLE["runners"])
+_INTERPRETERS = SHELLS | word_set("python pypy node deno bun ruby perl php tsx ts-node")
 
 TOOLS_BY_VERIFIER_TYPE: dict[str, frozenset[str]] = {}
 """By type of a verifier the programs, or programs with their first word, that run for it.

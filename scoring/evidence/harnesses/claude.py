@@ -24,6 +24,7 @@ from scoring.evidence.transcripts.facts import timestamp_ns
 from scoring.evidence.transcripts.transcript_events import LineSpan
 from scoring.frozen import PlainData
 from scoring.paths import expanded
+from scoring.text import word_set
 
 from .claude_lines import (
     BOOKKEEPING,
@@ -44,7 +45,7 @@ from .claude_lines import (
 from .fields import text_in
 from .harness import Harness, Home, Hook
 from .json_reader import NO_TIME
-from .tool_calls import ToolNames, ToolReader, names
+from .tool_calls import ToolNames, ToolReader
 
 SYNTHETIC = "API error or other words of the harness"
 
@@ -64,7 +65,7 @@ REASON = re.compile("[Tt]he user said:\n")
 _SHELL_OF_COWORK = "mcp__workspace__bash"
 """The shell of Cowork's virtual machine. Its result need not say that a command failed."""
 
-_ARGUMENTS = names(
+_ARGUMENTS = word_set(
     "command file_path notebook_path edits content old_string new_string new_source"
 )
 """The arguments of commands and edits that mean something."""

@@ -15,6 +15,7 @@ from scoring.evidence.transcripts.events import (
     TokensUsed,
     key_of,
 )
+from scoring.text import word_set
 
 from .fields import (
     Count,
@@ -27,7 +28,6 @@ from .fields import (
     value_of,
 )
 from .json_reader import MODEL_LIMIT
-from .tool_calls import names
 
 _RUNS_IN_BACKGROUND = re.compile(
     r"^Command (?:running in background|was manually backgrounded"
@@ -49,7 +49,7 @@ _NOTIFICATIONS_BEGIN = (_NOTIFICATION, "[SYSTEM NOTIFICATION")
 _TASK = re.compile(r"\s*<task-id>([\w-]+)</task-id>")
 _STATUS = re.compile("<status>(completed|failed)</status>")
 
-BOOKKEEPING = names(
+BOOKKEEPING = word_set(
     "agent-color agent-name agent-setting ai-title attribution-snapshot content-replacement"
     " custom-title file-history-snapshot last-prompt mode permission-mode pr-link summary tag"
     " worktree-state"

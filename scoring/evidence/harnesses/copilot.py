@@ -14,6 +14,7 @@ from typing import NamedTuple
 from scoring.evidence.transcripts.transcript_events import LineSpan
 from scoring.frozen import PlainData
 from scoring.grouping import lists_by_key
+from scoring.text import word_set
 
 from .fields import (
     TokenFields,
@@ -27,7 +28,7 @@ from .fields import (
     time_in,
 )
 from .harness import FileNames, Harness, Hook
-from .tool_calls import ToolNames, ToolReader, names
+from .tool_calls import ToolNames, ToolReader
 
 _TOKENS = TokenFields(
     "outputTokens",
@@ -37,7 +38,7 @@ _TOKENS = TokenFields(
     input_includes_cache=True,
 )
 
-_SHOW_SHELLS = names("read_bash read_powershell write_bash write_powershell")
+_SHOW_SHELLS = word_set("read_bash read_powershell write_bash write_powershell")
 """Tools that show what a shell has printed since it was last looked at."""
 
 _SKILL = "<skill-context"
@@ -55,7 +56,7 @@ _STILL_RUNS = re.compile(
 )
 
 _SESSION_HEADS = ("session.start", "session.resume")
-_WITHOUT_INTEREST = names(
+_WITHOUT_INTEREST = word_set(
     "assistant.intent assistant.reasoning assistant.turn_end assistant.turn_start"
     " assistant.usage hook.end hook.start permission.requested session.compaction_start"
     " session.context_changed session.error session.handoff session.idle session.info"

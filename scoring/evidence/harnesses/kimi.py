@@ -9,6 +9,7 @@ from typing import Any
 
 from scoring.evidence.transcripts.open_calls import EventPlace
 from scoring.frozen import PlainData
+from scoring.text import word_set
 
 from .fields import (
     TokenFields,
@@ -18,7 +19,7 @@ from .fields import (
     value_in,
 )
 from .harness import FileNames, Harness
-from .tool_calls import ToolNames, ToolReader, names
+from .tool_calls import ToolNames, ToolReader
 
 _TOKENS = TokenFields(
     "usage.output",
@@ -28,7 +29,7 @@ _TOKENS = TokenFields(
 )
 _MAIN_AGENT = "main"
 _WITHOUT_INTEREST = tuple(
-    names(
+    word_set(
         "context. cron. goal. llm. mcp. permission. plan swarm_mode. task. tools. turn. usage."
     )
 )

@@ -40,13 +40,13 @@ from .harness import (
 )
 from .json_reader import OTHER_TYPE
 from .sqlite_store import Ask, in_order, opened_database
-from .tool_calls import ToolNames, ToolReader, names
+from .tool_calls import ToolNames, ToolReader
 
 _TOKENS = TokenFields("output", "input", "cache.read", "cache.write")
 
-_PART_TYPES = names(
+_PART_TYPES = (
     "text reasoning file tool step-start step-finish snapshot patch agent retry compaction subtask"
-)
+).split()
 _REFUSED = (
     "The user rejected permission to use this specific tool call",
     "The user dismissed this question",

@@ -11,6 +11,7 @@ from typing import Any
 from scoring.evidence.commands.git_commands import is_commit_tool
 from scoring.evidence.commands.testruns import TestTools
 from scoring.evidence.transcripts.edits import hunks_of, lines_added
+from scoring.text import word_set
 
 from .event_reader import EventReader
 from .fields import id_in, is_failure, items_in, member, text_in
@@ -69,16 +70,11 @@ class ToolNames:
         questions: str = "",
         agents: str = "",
     ) -> None:
-        self.shells = names(shells)
-        self.edits = names(edits)
-        self.patches = names(patches)
-        self.questions = names(questions)
-        self.agents = names(agents)
-
-
-def names(words: str) -> frozenset[str]:
-    """Return the names in a text that has blanks between them."""
-    return frozenset(words.split())
+        self.shells = word_set(shells)
+        self.edits = word_set(edits)
+        self.patches = word_set(patches)
+        self.questions = word_set(questions)
+        self.agents = word_set(agents)
 
 
 class ToolReader(EventReader):

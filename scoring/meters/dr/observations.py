@@ -14,7 +14,7 @@ from msgspec.structs import replace
 from scoring.errors import InputError
 from scoring.frozen import PlainData
 from scoring.meters import at_least, rounded
-from scoring.text import printable
+from scoring.text import printable, word_set
 
 from . import DRResult, score_transcript
 from .composite import summary_of
@@ -118,12 +118,8 @@ AGREEING = (
     "+1",
     "right",
 )
-NEGATIONS = frozenset(
-    ("not", "no", "never", "none", "neither", "nor", "cannot", "without")
-)
-NUMBERS = frozenset(
-    ("two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
-)
+NEGATIONS = word_set("not no never none neither nor cannot without")
+NUMBERS = word_set("two three four five six seven eight nine ten")
 
 AGREEMENT_LENGTH = 6
 """A sentence of agreement of at most this many words says nothing else."""
