@@ -136,29 +136,57 @@ def test_the_report_is_made_after_either(run: Run, checkout: Repo) -> None:
     assert run(report).returncode == 0
 
 
-def test_the_action_passes_gates_of_all_lines_on(tmp_path: Path) -> None:
+def run_the_action(
+    folder: Path, tmp_path: Path, gates: str, base: str
+) -> "subprocess.CompletedProcess[str]":
+    """Run the check of the action with a da-score that prints its arguments and exits with 3."""
     action = yaml.safe_load((ROOT / "action.yml").read_text("utf-8"))
     program = tmp_path / "da-score/bin/da-score"
     program.parent.mkdir(parents=True)
     program.write_text('#!/bin/sh\nprintf "<%s>" "$@"\nexit 3\n')
     program.chmod(0o755)
-    gates = "--rubric 3.1.0\n--min-score 0.6\n  --no-over-claims\n"
     values = {
         "RUNNER_TEMP": str(tmp_path),
         "GATES": gates,
         "LOG": "log",
-        "BASE": "no-such",
+        "BASE": base,
     }
-    found = subprocess.run(
+    return subprocess.run(
         ["bash", "-eo", "pipefail", "-c", action["runs"]["steps"][-1]["run"]],
-        cwd=tmp_path,
+        cwd=folder,
         env={**os.environ, **values},
         capture_output=True,
         text=True,
         check=False,
     )
+
+
+def test_the_action_passes_gates_of_all_lines_on(tmp_path: Path) -> None:
+    gates = "--rubric 3.1.0\n--min-score 0.6\n  --no-over-claims\n"
+    found = run_the_action(tmp_path, tmp_path, gates, "no-such")
     assert found.returncode == 3
     assert "<log><--rubric><3.1.0><--min-score><0.6><--no-over-claims>" in found.stdout
+
+
+@pytest.mark.parametrize(
+    ("is_link", "may_be_empty"),
+    [
+        pytest.param(False, True, id="the change leaves the log as it was"),
+        pytest.param(True, False, id="the change empties the folder that it leads to"),
+    ],
+)
+def test_the_action_lets_a_log_be_empty_only_where_the_change_leaves_it(
+    repo: Repo, tmp_path: Path, is_link: bool, may_be_empty: bool
+) -> None:
+    entry = "entries/iter-1.yaml" if is_link else "log/iter-1.yaml"
+    put(repo, {entry: "iteration: 1\n", "entries/x": ""})
+    if is_link:
+        (repo.path / "log").symlink_to("entries")
+    base = repo.commit({"README": "x\n"})
+    repo.commit({"entries/iter-1.yaml": None} if is_link else {"README": "y\n"})
+
+    found = run_the_action(repo.path, tmp_path, "--no-over-claims", base)
+    assert ("<--allow-empty>" in found.stdout) == may_be_empty
 
 
 @pytest.mark.parametrize(
