@@ -113,15 +113,21 @@ def settings_without_effect(settings: Settings, rules: EvidenceRules) -> Iterato
 
 
 def globs_without_files(settings: Settings) -> Iterator[str]:
-    """Yield a warning for each pattern of code that fits no file of the repository."""
+    """Yield a warning for each pattern of code that fits no file of the repository.
+
+    Yields nothing where git cannot list the files.
+    """
     if not settings.code_globs:
         return
 
     # most commands load it later
     from scoring.evidence.git.repository import GitRepository
 
-    listing = GitRepository(settings.repo_dir).ask(*_TRACKED_FILES)
-    files = os.fsdecode(listing.stdout).split("\0")
+    try:
+        listing = GitRepository(settings.repo_dir).run(*_TRACKED_FILES)
+    except GitError:
+        return
+    files = os.fsdecode(listing).split("\0")
     for glob in settings.code_globs:
         if not any(is_code(path, [glob]) for path in files):
             yield (

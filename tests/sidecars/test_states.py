@@ -182,13 +182,16 @@ class TestEvidenceThatIsGone:
             in da_score("iteration", "3", "--recompute", "--rubric", "3.1.0").err
         )
 
+    @pytest.mark.parametrize("code", ["", "**/*.py"])
     def test_without_a_repository_nothing_can_be_verified(
         self,
         da_score: DaScore,
         scored: Path,
         tmp_path: Path,
         monkeypatch: pytest.MonkeyPatch,
+        code: str,
     ) -> None:
+        monkeypatch.setenv("DA_SCORE_CODE_GLOBS", code)
         shutil.copytree(scored / LOG, tmp_path / "log")
         monkeypatch.chdir(tmp_path)
         found = json.loads(
