@@ -9,8 +9,9 @@ from typing import NamedTuple
 from scoring.errors import GitError, Warn
 
 from .objects import tree_entries
+from .partial_clone import absent_objects
 from .repository import GitRepository
-from .starter import as_lines, as_text, on_one_line
+from .starter import as_text, on_one_line
 from .trunk import short_name
 
 BRANCH = "entire/checkpoints/v1"
@@ -231,13 +232,5 @@ def sizes_in_clone(
         return sizes
 
     # This git gives up at the first object that it would have to fetch.
-    trees = as_lines(f"{root}^{{tree}}" for root in roots)
-    listing = repository.ask(
-        "rev-list", "--objects", "--missing=print", "--stdin", stdin=trees
-    )
-
-    there = dict.fromkeys(oids)
-    for line in listing.stdout.split(b"\n"):
-        if line.startswith(b"?"):
-            there.pop(as_text(line[1:]), None)
+    there = set(oids) - absent_objects(repository, roots)
     return repository.sizes(there) or {}

@@ -67,6 +67,7 @@ class GitTime:
         is_strict: whether a GaveUpError ends everything when git has no more time to lose, fails
             too often, or has too much to say, since what then is not known may be what a gate has
             to look at.
+        lacks_files: whether a commit was passed over, since this partial clone lacks a file of it.
         long_texts: how many characters of long messages were read so far.
         long_names: how many characters of long names of files were read so far.
         with_long_names: the comparisons in which they were.
@@ -75,10 +76,12 @@ class GitTime:
     def __init__(self) -> None:
         self.warn: Warn = silent
         self.is_strict = False
+        self.lacks_files = False
         self.long_texts = 0
         self.long_names = 0
         self.with_long_names: set[object] = set()
         self._has_failed = False
+        self._left_uncompared = False
         self._given_up: set[str] = set()
         self._is_waiting = False
         self._waited = 0.0
@@ -91,11 +94,16 @@ class GitTime:
 
     @property
     def has_failed(self) -> bool:
-        """Whether git left a question unanswered that it may answer another time.
+        """Whether a question is unanswered that git may answer another time.
 
         A question about a commit that is too large does not count: git cannot answer it later.
         """
-        return self._has_failed or self.is_used_up
+        return self._has_failed or self.lacks_files or self.is_used_up
+
+    @property
+    def left_uncompared(self) -> bool:
+        """Whether git failed to compare commits that are not too large, or is asked no more."""
+        return self._left_uncompared or self.is_used_up
 
     def give_up(self, problem: str, rest: str) -> None:
         """Say, once, what is not known because git cannot say it.
@@ -158,6 +166,7 @@ class GitTime:
             with self.waiting():
                 yield
         except GitError as error:
+            self._left_uncompared |= not isinstance(error, TooLargeError)
             self.lose(time.monotonic() - start, error)
             raise
 

@@ -8,6 +8,7 @@ import contextlib
 from collections import Counter, OrderedDict
 from collections.abc import Iterable, Iterator, Sequence
 from functools import cache, cached_property
+from itertools import chain
 from pathlib import Path
 from typing import Any, NamedTuple, cast
 
@@ -17,9 +18,9 @@ from scoring.errors import GitError, Warn, silent
 from scoring.store import Store, Value
 
 from .changes import CommitPair, compare, paths_of
-from .checkpoint_files import sizes_in_clone
 from .isolated import isolated_repository, merged_trees
 from .kept_objects import may_change, object_stamps
+from .partial_clone import absent_objects
 from .patches import FilePatch, Patch, read_added_text, read_patches
 from .repository import GitRepository
 from .starter import Git, as_lines
@@ -50,6 +51,7 @@ _OPTIONS = (
 _MOST_PARTLY_READ = 100  # pairs of which a partial clone lacks some files
 _MOST_UNREADABLE = 5  # pairs of which it lacks all, after which no other is tried
 _OPTIONS_WITH_LINES = (*_OPTIONS, "--patch", "--unified=0")
+_OPTIONS_WITHOUT_RENAMES = (*_OPTIONS, "--no-renames")
 _DECODER = msgspec.msgpack.Decoder(Patch)
 
 
@@ -133,19 +135,13 @@ class LineHistory:
         ):
             return None
         self._partly_read += 1
-        listed = next(self._read([pair], (*_OPTIONS, "--no-renames")))
+        listed = next(self._read([pair], _OPTIONS_WITHOUT_RENAMES))
         if listed is None:
             self._unreadable += 1
             return None
 
-        roots = [sha for sha in pair if sha]
-        blobs = {blob for file in listed for blob in (file.old_blob, file.new_blob)}
-        here = sizes_in_clone(self.repository, roots, blobs).keys() | {
-            "0" * len(pair.commit)
-        }
-        missing = [
-            file.path for file in listed if not here >= {file.old_blob, file.new_blob}
-        ]
+        absent = absent_objects(self.repository, filter(None, pair))
+        missing = [file.path for file in listed if not absent.isdisjoint(file.blobs)]
         if len(missing) in (0, len(listed)):
             self._unreadable += 1
             return None
@@ -165,7 +161,7 @@ class LineHistory:
 
         A pair that git cannot compare gives None.
         """
-        return self._read(pairs, _OPTIONS)
+        return self._read_what_is_here(pairs, _OPTIONS)
 
     def file_made_of(
         self, pair: CommitPair, sources: Sequence[str], path: str
@@ -274,7 +270,7 @@ class LineHistory:
         with Store(self._cache_dir) as store:
             rows = store.get_many("lines", keys.values(), self._stamp)
             missing = [pair for pair, key in keys.items() if key not in rows]
-            fresh = self._read(missing, _OPTIONS_WITH_LINES)
+            fresh = self._read_what_is_here(missing, _OPTIONS_WITH_LINES)
 
             times_left = Counter(pairs)
             may_keep = _MOST_KEPT_OF_CHUNK
@@ -295,6 +291,36 @@ class LineHistory:
                 times_left[pair] -= 1
                 if not times_left[pair]:
                     del patches[pair]
+
+    def _read_what_is_here(
+        self, pairs: Sequence[CommitPair], options: Sequence[str]
+    ) -> Iterator[Patch | None]:
+        """Yield what :meth:`_read` does, without questions for files that a partial clone lacks."""
+        if pairs and self.repository.is_partial:
+            failed = self.repository.failed_comparisons[tuple(options)]
+            failed.update(self._lacking_files(pairs, options))
+        yield from self._read(pairs, options)
+
+    def _lacking_files(
+        self, pairs: Sequence[CommitPair], options: Sequence[str]
+    ) -> Iterator[CommitPair]:
+        """Yield the pairs of which this clone lacks a file that git would read, and warn of it.
+
+        Without lines git only reads files that came or went, to see whether they moved.
+        """
+        absent = absent_objects(self.repository, filter(None, chain(*pairs)))
+        if not absent:
+            return
+
+        statuses = "ADMT" if options == _OPTIONS_WITH_LINES else "AD"
+        listings = self._read(pairs, _OPTIONS_WITHOUT_RENAMES)
+        for pair, listed in zip(pairs, listings, strict=True):
+            for file in listed or ():
+                if file.status in statuses and not absent.isdisjoint(file.blobs):
+                    self.repository.time.lacks_files = True
+                    self.report_unread(pair, GitError(f"{file.path} is not here"))
+                    yield pair
+                    break
 
     def _decoded(self, pair: CommitPair, row: bytes) -> Patch | None:
         """Return a patch as the store has it, or from git where that cannot be decoded."""

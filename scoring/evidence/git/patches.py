@@ -155,6 +155,11 @@ class FilePatch(msgspec.Struct, array_like=True):
         return {self.old_path, self.path}
 
     @property
+    def blobs(self) -> set[str]:
+        """The ids of its content before and after the commit."""
+        return {self.old_blob, self.new_blob}
+
+    @property
     def same_content(self) -> bool:
         """Whether not a byte of the content changed."""
         return self.old_blob == self.new_blob

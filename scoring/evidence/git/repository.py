@@ -47,6 +47,7 @@ _OPENING_QUESTION = (
     "--git-common-dir",
 )
 _REMOTE_URLS = r"^remote\..*\.(url|pushurl)$"
+_PARTIAL = r"^(extensions\.partialclone|remote\..*\.promisor)$"
 _BRANCHES = ("refs/heads/", "refs/remotes/")
 _TAG_LAYOUT = "%(objectname) %(objecttype) %(refname) %(*objectname) %(*objecttype)"
 _REQUESTS = ("refs/pull/", "refs/merge-requests/", "refs/pull-requests/")
@@ -139,6 +140,12 @@ class GitRepository(ObjectReader):
     def is_shallow(self) -> bool:
         """Whether history is cut off before its beginning."""
         return (self.common_dir / "shallow").exists()
+
+    @cached_property
+    def is_partial(self) -> bool:
+        """Whether it is a partial clone, which may lack files of its commits."""
+        settings = self.ask("config", "--local", "--get-regexp", _PARTIAL)
+        return bool(settings.stdout)
 
     @property
     def top_level(self) -> Path:

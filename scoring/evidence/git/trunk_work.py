@@ -109,8 +109,8 @@ class WorkOnTrunk:
         missing = [work for work in dict.fromkeys(works) if not self._has_kept(work)]
         if missing:
             for work, undone in self.find(missing).items():
-                has_failed = self._history.repository.time.has_failed
-                is_whole = not has_failed and work.commit not in self._unread
+                left_uncompared = self._history.repository.time.left_uncompared
+                is_whole = not left_uncompared and work.commit not in self._unread
                 is_known = is_whole or undone.taken_back is not None
                 files = self._files.get(work, [])
                 self._kept[work.key] = _KeptUndone(self._tip, undone, is_known, files)

@@ -859,6 +859,36 @@ class TestMissingBlob:
         assert undone(repo, work) == Undone()
 
 
+@pytest.mark.parametrize("is_partial", [True, False])
+def test_git_is_not_asked_about_a_file_that_a_partial_clone_lacks(
+    is_partial: bool, tmp_path: Path
+) -> None:
+    """To fail at one takes it long there; in any other clone a lost file is a fault."""
+    repo, work = with_work(tmp_path)
+    repo.config("uploadpack.allowFilter", "true")
+    kept = repo.commit({"alpha.py": functions("alpha") + "# on\n"}, "go on")
+    large = repo.commit({"film.py": functions("film", 99)}, "a film")
+    repo.commit({"film.py": None, "reel.py": functions("film", 99)}, "move it")
+    repo.commit({"reel.py": None}, "without it")
+    by = takes_back(repo, f"Revert {work} and {kept}")
+    lacking = repo
+    if is_partial:
+        lacking = Repo.at(tmp_path / "partial")
+        limits = "--filter=blob:limit=1k", f"file://{repo.path}"
+        repo.git("clone", "-q", *limits, str(lacking.path))
+    else:
+        repo.lose(f"{large}:film.py")
+
+    history = AttributedHistory(lacking.path, [])
+    asked = TrunkWork(work)
+    found = history.observed_work.undone([asked])[asked]
+    assert found.taken_back is not None
+    assert found.taken_back.by == by
+    git_time = history.repository.time
+    assert git_time.left_uncompared is not is_partial
+    assert git_time.has_failed
+
+
 def test_without_the_parent_of_the_work_nothing_is_said(tmp_path: Path) -> None:
     """In a shallow clone the oldest commit seems to add all files of the tree."""
     repo, work = with_work(tmp_path)

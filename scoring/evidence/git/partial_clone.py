@@ -1,0 +1,25 @@
+"""Which files a partial clone lacks, asked before git fails at them.
+
+In a partial clone git looks through all objects before it gives up at one that is not there. That
+can take it longer than all that it is asked about.
+"""
+
+from collections.abc import Iterable
+
+from .repository import GitRepository
+from .starter import as_lines, as_text
+
+
+def absent_objects(repository: GitRepository, roots: Iterable[str]) -> set[str]:
+    """Return the full ids of the objects that this clone lacks; empty where git cannot say.
+
+    Args:
+        repository: an open repository.
+        roots: commits or trees. Only what their trees hold is looked for.
+    """
+    trees = as_lines(f"{root}^{{tree}}" for root in dict.fromkeys(roots))
+    listing = repository.ask(
+        "rev-list", "--objects", "--quiet", "--missing=print", "--stdin", stdin=trees
+    )
+    lines = as_text(listing.stdout).split("\n")
+    return {line[1:] for line in lines if line.startswith("?")}
