@@ -68,7 +68,7 @@ class MeetingState(BaseModel):
 
     @property
     def verdicts(self) -> list[MeetingVerdict]:
-        """The verdicts of all rounds so far."""
+        """The verdicts of all rounds so far, [] before the first."""
         if not self.records:
             return []
         return score_meeting(self.records, meeting_config(self.config))

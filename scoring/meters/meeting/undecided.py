@@ -30,7 +30,7 @@ def no_decision(
         may_go_on: whether the meeting may still go on; None for what the last verdict says.
 
     Raises:
-        MeetingError: there is no record, or :func:`check_records` finds faults in them.
+        MeetingError: ``records`` is empty, or :func:`check_records` finds faults in it.
     """
     checked_records = check_records(records)
     last = checked_records[-1]

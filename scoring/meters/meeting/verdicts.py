@@ -135,8 +135,8 @@ def score_meeting(
 
     Raises:
         InputError: no preset has that name, or the file cannot be read.
-        MeetingError: there is no record, two are of one round, or they are of several meetings; or
-            a record or the config is wrong. It lists every fault.
+        MeetingError: ``records`` is empty, two are of one round, or they are of several meetings;
+            or a record or the config is wrong. It lists every fault.
         SettingsError: the embedder needs numpy, which is not installed.
         ValueError: the embedder does not return a vector for each text.
     """
