@@ -57,13 +57,8 @@ _DIFF_COLUMNS = 200
 """How much of a change is read and shown: bytes, lines, and characters of a line."""
 
 _SHOW_OPTIONS = (
-    "--no-color",
-    "--no-ext-diff",
-    "--no-textconv",
-    "--stat",
-    "--patch",
-    "--format=medium",
-)
+    "--no-color --no-ext-diff --no-textconv --stat --patch --format=medium"
+).split()
 
 _AS_OPTION = valued(
     "--as",

@@ -23,17 +23,9 @@ from .group import loudness_options
 
 LOG_OPTIONS = ("iter-log-dir", "repo-dir")
 EVIDENCE_OPTIONS = (
-    "iter-log-dir",
-    "repo-dir",
-    "transcript-dir",
-    "transcripts",
-    "trunk",
-    "worktrees",
-    "test-commands",
-    "cache-dir",
-    "no-cache",
-    "processes",
-)
+    "iter-log-dir repo-dir transcript-dir transcripts trunk worktrees test-commands"
+    " cache-dir no-cache processes"
+).split()
 SCORING_OPTIONS = (*EVIDENCE_OPTIONS, "rubric")
 OUTCOME_OPTIONS = ("code-globs", "fix-words", "horizon")
 

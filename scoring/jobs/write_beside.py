@@ -38,13 +38,9 @@ LIFECYCLES = {
 CLASSES = tuple(dict.fromkeys(LIFECYCLES.values()))
 
 SKILLS = (
-    "iteration-close",
-    "isp",
-    "loop-worker",
-    "orchestrator-session-start",
-    "delegation-lifecycle",
-)
-PLATFORMS = ("claude", "codex", "copilot", "cursor")
+    "iteration-close isp loop-worker orchestrator-session-start delegation-lifecycle"
+).split()
+PLATFORMS = "claude codex copilot cursor".split()
 """The words that dot-agents takes for a skill and for a platform."""
 
 RESULTS = ("allow", "advise", "remediate")
@@ -170,7 +166,7 @@ def record_hook_outcome(
     return Recorded(path, is_new=True)
 
 
-_KEY_OF_EVENT = ("sentinel_id", "rule_id", "lifecycle_point", "intervention_class")
+_KEY_OF_EVENT = "sentinel_id rule_id lifecycle_point intervention_class".split()
 """What two records of one event have in common."""
 
 

@@ -148,15 +148,8 @@ _RECORD_FIELDS["iteration"] = _RECORD_FIELDS["iteration"]._replace(
 )
 
 _ONLY_NESTED = (
-    "branch",
-    "known_from",
-    "checkpoint_at",
-    "agent",
-    "session_tokens",
-    "impl",
-    "verifiers",
-    "review",
-)
+    "branch known_from checkpoint_at agent session_tokens impl verifiers review"
+).split()
 _COMMON = {
     name: field for name, field in _RECORD_FIELDS.items() if name not in _ONLY_NESTED
 }

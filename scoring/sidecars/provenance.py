@@ -246,12 +246,8 @@ def _changed_counts(old: HarnessFacts, new: HarnessFacts) -> Iterator[str]:
 
 
 _COMPARED = (
-    "input_tokens",
-    "output_tokens",
-    "cache_read_tokens",
-    "cache_creation_tokens",
-    "tool_errors",
-)
+    "input_tokens output_tokens cache_read_tokens cache_creation_tokens tool_errors"
+).split()
 """The counts that are compared, besides turns and tool calls. Files and repetitions are not."""
 
 _HARNESS_KEYS = tuple(

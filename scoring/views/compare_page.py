@@ -220,15 +220,9 @@ def _total_rows(totals: Totals) -> list[Pair]:
 
 
 _ROW_FIELDS = (
-    "present",
-    "source",
-    "applicable",
-    "sub_score",
-    "detail",
-    "nominal_weight",
-    "effective_weight",
-    "contribution",
-)
+    "present source applicable sub_score detail nominal_weight effective_weight"
+    " contribution"
+).split()
 
 
 def comparison_payload(

@@ -31,22 +31,13 @@ _SUMMARIES = ("compaction", "branch_summary")
 """The kinds of lines that a model wrote for the harness."""
 
 _STATE_LINES = (
-    "model_change",
-    "thinking_level_change",
-    "custom",
-    "custom_message",
-    "label",
-    "session_info",
-)
+    "model_change thinking_level_change custom custom_message label session_info"
+).split()
 """The kinds of lines that hold nothing of interest."""
 
 _OTHER_ROLES = (
-    "bashExecution",
-    "custom",
-    "hookMessage",
-    "branchSummary",
-    "compactionSummary",
-)
+    "bashExecution custom hookMessage branchSummary compactionSummary"
+).split()
 """The roles of what the person ran, and of what extensions say."""
 
 _TASK = "Task: "
