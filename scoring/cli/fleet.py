@@ -114,6 +114,12 @@ def _report_page(report: "FleetReport") -> Page:
         "             scored": str(report.scored),
         "             as before": str(report.skipped),
         "             failed": str(len(report.failed)),
+    }
+    if report.in_no_source:
+        rows["             in no source"] = (
+            f"{report.in_no_source}, whose rows still count; with other results they do not"
+        )
+    rows |= {
         "ITERATIONS scored": str(report.iterations),
         "RESULTS": report.results,
         "TIME": f"{report.seconds:.1f} s",

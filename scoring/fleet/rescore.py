@@ -132,13 +132,17 @@ def _source_for(dataset: DataSet, rubric: Rubric, source: str | None) -> str:
         FleetError: the data set has no such rows.
     """
     candidates = [name for name in dataset.rubrics if name != rubric.version]
-    rows = f"of another rubric than {rubric.version}"
     if source:
         candidates = [source]
-        rows = f"of rubric {source}"
     if not any(map(dataset.of, candidates)):
+        if dataset.rubrics == [rubric.version] and not source:
+            raise FleetError(
+                f"{dataset.url}: all rows are of rubric {rubric.version}; give the rubric that is "
+                "to score another version"
+            )
+        rows = f"rows of rubric {source}" if source else "rows"
         raise FleetError(
-            f"{dataset.url}: there are no rows {rows}; run 'da-score fleet' first"
+            f"{dataset.url}: there are no {rows}; run 'da-score fleet' first"
         )
 
     problems = []

@@ -46,6 +46,7 @@ class FleetReport:
         scored: how many repositories were scored.
         iterations: how many iterations the scored repositories have.
         failed: the repositories that were given up; their old rows stay.
+        in_no_source: how many repositories have rows of an earlier run, and no source names them.
         seconds: how many seconds the run took.
     """
 
@@ -56,6 +57,7 @@ class FleetReport:
     scored: int = 0
     iterations: int = 0
     failed: list[RepositoryState] = field(default_factory=list)
+    in_no_source: int = 0
     seconds: float = 0.0
 
     def count(self, event: FleetEvent) -> None:
@@ -118,6 +120,8 @@ def run_fleet(
     with DataSet.for_writing(config.results, config.storage) as dataset:
         to_score = everything if force else changed(everything, config, rubric, dataset)
         report.skipped = len(everything) - len(to_score)
+        names = {repository.name for repository in everything}
+        report.in_no_source = len(dataset.of(rubric.version).keys() - names)
         counts = {"repositories": len(everything), "to_score": len(to_score)}
         say(FleetEvent("begun", more=counts), report)
 

@@ -403,6 +403,17 @@ class TestCommands:
         assert (begun["event"], begun["to_score"]) == ("begun", 0)
         assert (ended["event"], ended["skipped"], ended["scored"]) == ("ended", 2, 0)
 
+    @pytest.mark.parametrize("source", ["repos/*/repo", "repos/r0/repo"])
+    def test_repositories_that_no_source_names_any_more_are_counted(
+        self, fleet: Path, da_score: DaScore, source: str
+    ) -> None:
+        score_here(fleet)
+        fleet.write_text(fleet.read_text().replace("repos/*/repo", source))
+        gone = 1 if "r0" in source else 0
+        assert ("in no source  1, whose rows" in da_score("fleet", fleet).out) == gone
+        *_, ended = map(json.loads, da_score("fleet", fleet, "--json").out.splitlines())
+        assert ended["in_no_source"] == gone
+
 
 def test_a_report_shows_the_work_of_all_repositories(
     fleet: Path, da_score: DaScore

@@ -129,6 +129,13 @@ def test_a_log_with_broken_entries_is_left_out_under_a_rubric_that_stops_at_them
     assert "r0" in done.left_out[0]
 
 
+def test_the_rubric_of_all_rows_needs_another_version(tmp_path: Path) -> None:
+    fleet = make_fleet(tmp_path, 1)
+    score_here(fleet, "3.1.0")
+    with pytest.raises(FleetError, match=r"all rows are of rubric 3\.1\.0; give "):
+        rescore(opened(fleet), find_rubric("3.1.0"))
+
+
 def test_nothing_kept_is_said(tmp_path: Path) -> None:
     fleet = make_fleet(tmp_path, 1)
     with pytest.raises(FleetError, match="no rows"):
