@@ -291,7 +291,7 @@ class GroupedDraws:
 
     @staticmethod
     def interval(figures: Figures) -> Interval | None:
-        """Return the interval of a figure, or None where no draw has it.
+        """Return the 95 % interval of a figure, or None where no draw has it.
 
         Args:
             figures: what the figure was in each draw; None in a draw that has none.

@@ -76,7 +76,12 @@ def follow_lines(
     """Fill in how many of the written lines the trunk has a horizon after they landed.
 
     Also whether units are young, whole, and may be there in another form. Units that wrote nothing
-    stay as they are, and so do all without a trunk.
+    or have no end stay as they are, and so do all without a trunk.
+
+    Args:
+        units: the units. They are changed.
+        git: the history.
+        horizon: in seconds.
     """
     writing = [unit for unit in units if unit.written and unit.ended is not None]
     if not writing or git.tip_time is None:

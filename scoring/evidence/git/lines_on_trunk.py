@@ -115,7 +115,10 @@ class TrunkLines:
     def _read(
         self, history: LineHistory, pairs: Sequence[CommitPair]
     ) -> Iterator[tuple[CommitPair, Patch]]:
-        """Yield what changes over the pairs that can be read, and note which files they moved."""
+        """Yield what changes over the pairs that can be read, and note which files they moved.
+
+        :attr:`is_whole` becomes False where a pair is read in part.
+        """
         for pair, readable in zip(pairs, history.readable_patches(pairs), strict=True):
             if readable is not None:
                 self.is_whole = self.is_whole and readable.is_whole

@@ -91,10 +91,11 @@ class ClineReader(ToolReader):
             self._take_call(part.get("id"), text_in(part, "name"), part.get("input"))
 
     def _take_call(self, call: object, tool: str, asked: Any) -> None:
-        """Take a call.
+        """Note a call.
 
-        A call of a shell may run several commands. The first one counts as the call. The others
-        are observed as calls with the id of it and a number, and are not counted.
+        A call of a shell may run several commands. The first has the id of the call. Each other
+        one has that id and a number, and does not count as a call. A call that edits without a
+        text to replace or a line to insert at writes the whole file.
         """
         if tool in self.tools.shells:
             commands = _commands_in(asked)
@@ -110,7 +111,7 @@ class ClineReader(ToolReader):
             and isinstance(asked, dict)
             and "old_text" not in asked
             and asked.get("insert_line") is None
-        ):  # it writes a whole file
+        ):
             asked = {"path": asked.get("path"), "content": asked.get("new_text")}
         self.note_tool_call(call, tool, asked)
 

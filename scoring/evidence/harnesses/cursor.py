@@ -127,7 +127,10 @@ class CursorReader(ToolReader):
 
 
 def _time_in(text: str) -> int | None:
-    """Return the time that a prompt states to the minute, in nanoseconds since 1970, or None."""
+    """Return the time that a prompt states to the minute, in nanoseconds since 1970, or None.
+
+    It is UTC where the prompt states no offset.
+    """
     stamp = _STAMP.search(text)
     if not stamp:
         return None
