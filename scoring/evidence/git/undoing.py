@@ -37,7 +37,16 @@ _SIDE_FILES = re.compile(
 )
 """Lock files, changelogs and snapshots, which change with any commit."""
 
-_DOCUMENTS = re.compile(r"^docs?/")
+_DOCUMENTS = re.compile(r"^docs?/|(?:^|/)(?:examples|samples)/|\.ipynb$")
+"""Folders of documents, folders of examples, and notebooks."""
+
+_DEPENDENCIES = re.compile(
+    r"(?:^|/)(?:package\.json|cargo\.toml|go\.mod|gemfile|composer\.json|pipfile"
+    r"|directory\.packages\.props)$",
+    re.IGNORECASE,
+)
+"""Files that list what is depended on, which change together with lock files."""
+
 _CI = re.compile(
     r"^(?:\.github|\.circleci|\.buildkite)/|(?:^|/)(?:\.gitlab-ci|azure-pipelines)[^/]*\.ya?ml$"
 )
@@ -77,11 +86,13 @@ class Work(NamedTuple):
 def is_product(path: str) -> bool:
     """Return whether a file is part of the product: not a test, a document, or part of CI.
 
-    Nor is it a skill or a setting of agents, or a lock file, a changelog or a snapshot, which
-    change with any commit.
+    Nor is it an example, a skill or a setting of agents, or a lock file, a list of dependencies, a
+    changelog or a snapshot, which change with any commit.
     """
-    is_aside = _DOCUMENTS.search(path) or _CI.search(path) or _AGENTS.search(path)
-    if is_aside or is_test(path) or is_document(path):
+    aside = (_DOCUMENTS, _CI, _AGENTS, _DEPENDENCIES)
+    if any(pattern.search(path) for pattern in aside):
+        return False
+    if is_test(path) or is_document(path):
         return False
     # code may be called history or changes
     return is_code(path) or not _SIDE_FILES.search(path)
