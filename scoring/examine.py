@@ -4,8 +4,7 @@ The score that counts is the sidecar's, together with how far it can be trusted 
 sidecar, or when asked to recompute, it is what the evidence gives now.
 """
 
-import contextlib
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
@@ -25,9 +24,10 @@ from .errors import (
 from .evidence.facts import Evidence, IterationFacts
 from .evidence.git.agents import NOTHING_STATED, shown_or_stated
 from .evidence.git.facts import GitFacts
-from .evidence.git.walk import subjects_of
+from .evidence.kept_answers import Answers
 from .evidence.openable import OpenablePlaces
 from .evidence.rules import Options, Sources, rules_of
+from .evidence.subjects import subjects_by_iteration
 from .frozen import Frozen
 from .log.load import Broken
 from .log.model import IterationRecord, Records
@@ -150,38 +150,6 @@ class ExaminedIteration(Frozen):
         return self
 
 
-def subject_of(repo_dir: Path, facts: IterationFacts) -> str:
-    """Return the subject of an iteration's commit, else the summary of its entry, else ""."""
-    record = facts.record
-    return subjects_by_iteration(repo_dir, [(record, facts.landing.sha)])[
-        record.iteration
-    ]
-
-
-def subjects_by_iteration(
-    repo_dir: Path, works: Iterable[tuple[IterationRecord, str | None]]
-) -> dict[int, str]:
-    """Return a subject for each entry, by the number of its iteration.
-
-    It is the subject of the commit, or where git cannot say that the summary of the entry.
-
-    Args:
-        repo_dir: a folder in the repository.
-        works: entries, each with its commit; None without one.
-    """
-    works = list(works)
-    commits = [sha for _, sha in works if sha]
-
-    subjects: dict[str, str] = {}
-    with contextlib.suppress(GitError):
-        subjects = subjects_of(repo_dir, commits)
-
-    return {
-        record.iteration: subjects.get(sha or "") or record.impl.summary
-        for record, sha in works
-    }
-
-
 class PreloadedEvidence(NamedTuple):
     """What an earlier pass has read of a whole log, under attributed evidence.
 
@@ -262,6 +230,7 @@ class LogView(Frozen):
         if not is_whole_log:
             only = {record.iteration for record in chosen}
         opened: list[Evidence] = []
+        kept: list[Answers] = []
         scored = score_iterations(
             records,
             self.iter_log_dir,
@@ -271,6 +240,7 @@ class LogView(Frozen):
             observe=self.observe,
             opened=opened.append,
             from_store=not self.recompute,
+            from_kept=kept.extend,
         )
 
         places = OpenablePlaces(self.repo_dir)
@@ -284,7 +254,8 @@ class LogView(Frozen):
                 # The evidence is open once the first iteration is scored, or not needed.
                 if index == 0:
                     git = opened[0].git if opened else None
-                    outcomes = self._outcomes(records, chosen, sources, git)
+                    outcomes = self._outcomes(records, chosen, sources, git, kept)
+                    kept.clear()
 
                 number = iteration.record.iteration
                 yield replace(
@@ -356,10 +327,19 @@ class LogView(Frozen):
         chosen: Sequence[IterationRecord],
         sources: Sources,
         git: GitFacts | None,
+        kept: Sequence[Answers],
     ) -> "dict[int, Outcome]":
         """Return what became of the chosen iterations, by number.
 
         Empty where that is not asked for, and with a warning where git fails.
+
+        Args:
+            records: all entries of the log.
+            chosen: the entries of the chosen iterations.
+            sources: where evidence comes from.
+            git: the history that the evidence has opened; None without one.
+            kept: the answers about the chosen iterations, in order, where they come from the store;
+                else empty.
 
         Raises:
             NotARepositoryError: the repository's directory is in no work tree.
@@ -378,7 +358,10 @@ class LogView(Frozen):
                     sources.trunk,
                     cache_dir=sources.cache_dir,
                 )
-            outcomes = outcomes_in(git, chosen, self.outcomes)
+            landings = None
+            if kept and sources.rules.as_observed:
+                landings = [answers.landing for answers in kept]
+            outcomes = outcomes_in(git, chosen, self.outcomes, landings)
         except NotARepositoryError:
             raise
         except GitError as e:

@@ -109,7 +109,14 @@ def score_log_under(
         evidence = sources[rules]
         records = evidence.entries(rubrics, iter_log_dir, broken.append)
         rows = list(
-            score_iterations(records, iter_log_dir, evidence, *sharing, observe=observe)
+            score_iterations(
+                records,
+                iter_log_dir,
+                evidence,
+                *sharing,
+                observe=observe,
+                from_store=True,
+            )
         )
 
         for column, rubric in enumerate(sharing):
@@ -205,6 +212,7 @@ def score_iterations(
     compare: bool = True,
     opened: Callable[[Evidence], object] = silent,
     from_store: bool = False,
+    from_kept: Callable[[Sequence[Answers]], object] = silent,
     work: "WorkOfAgents | None" = None,
 ) -> Iterator[tuple[ScoredIteration, ...]]:
     """Yield the iterations of a log in order, each as a tuple with one score for each rubric.
@@ -224,6 +232,8 @@ def score_iterations(
             all answers come from the store, or the log has no entries.
         from_store: whether what git and transcripts said may come from the store, where nothing
             has changed since. Nothing is kept that comes with a warning.
+        from_kept: takes the answers about the wanted iterations, in order, before the first one is
+            scored. It is called only where all of them come from the store.
         work: what was just read from the same sources, which is not read again. It can be given
             once: marks and counts are written into it.
 
@@ -242,6 +252,8 @@ def score_iterations(
         kept = None
         if from_store:
             kept = store.get_all([record.iteration for record in chosen], Answers)
+        if kept is not None:
+            from_kept(kept)
 
         evidence = EntryEvidence(log_dir, sources, profile, reads_labels)
         answers: Iterable[Answers] = kept or ()

@@ -9,7 +9,7 @@ from rubric import rubric_versions
 from scoring.errors import InputError, NotFoundError
 from scoring.evidence.artifacts import missing_artifacts
 from scoring.evidence.facts import Evidence
-from scoring.examine import subject_of
+from scoring.evidence.subjects import subject_of
 from scoring.frozen import PlainData
 from scoring.log.load import no_such_entry
 from scoring.log.places import entry_places

@@ -19,7 +19,7 @@ from scoring.evidence.entry_files import (
 )
 from scoring.evidence.facts import Evidence, IterationFacts
 from scoring.evidence.openable import OpenablePlaces
-from scoring.examine import subject_of
+from scoring.evidence.subjects import subject_of
 from scoring.frozen import PlainData, fields_of
 from scoring.jobs.close_task import score_again
 from scoring.log.load import load_entry, no_such_entry

@@ -1,7 +1,7 @@
 """``da-score outcomes``: what became of the work of each iteration."""
 
 from scoring.evidence.rewards import rewards
-from scoring.examine import subjects_by_iteration
+from scoring.evidence.subjects import subjects_by_iteration
 from scoring.frozen import PlainData
 from scoring.log.settings import Settings
 from scoring.outcomes.outcome_rules import outcome_rules

@@ -33,6 +33,10 @@ MOST_KEPT = 64 << 20
 """How many bytes the store keeps of what is known about a log. The rest is asked again."""
 
 
+SURVEY = "survey"
+"""The name under which the store keeps what the reading of transcripts met with."""
+
+
 class Answers(Frozen):
     """What git and transcripts say of one iteration.
 

@@ -13,6 +13,7 @@ import msgspec
 
 from rubric import Rubric, Score
 from scoring.evidence.facts import IterationFacts
+from scoring.evidence.git.facts import Landing
 from scoring.evidence.labels import label_facts
 from scoring.evidence.rewards import rewards
 from scoring.evidence.rules import ATTRIBUTED, Sources
@@ -119,7 +120,11 @@ def log_cases(
         broken(text)
 
     records = [iteration.record for iteration in logs[0].iterations]
-    became = _what_became(records, Path(log_dir), sources, rules, outcome)
+    landings = None
+    for log in logs:
+        if sources[log.rubric.evidence].rules.as_observed:
+            landings = [iteration.facts.landing for iteration in log.iterations]
+    became = _what_became(records, landings, Path(log_dir), sources, rules, outcome)
 
     # The reference's rules give iterations no lines of their own, and so know no session.
     sessions: dict[int, str] = {}
@@ -164,6 +169,7 @@ class Became(NamedTuple):
 
 def _what_became(
     records: Sequence[IterationRecord],
+    landings: Sequence[Landing] | None,
     log_dir: Path,
     sources: Mapping[str, Sources],
     rules: OutcomeRules,
@@ -172,6 +178,14 @@ def _what_became(
     """Return what became of the iterations of a log, by their numbers.
 
     Units are there only for outcomes before landing, and rewards only for the outcome ``reward``.
+
+    Args:
+        records: the entries of the log.
+        landings: how the work of the entries landed, in their order; None asks git.
+        log_dir: the folder of the entries.
+        sources: where evidence comes from, by the name of the evidence rules.
+        rules: how outcomes are measured.
+        outcome: the name of the outcome.
     """
     every = list(sources.values())
     repo_dir = every[0].repo_dir
@@ -188,7 +202,9 @@ def _what_became(
         graded = rewards(records, log_dir, Path(repo_dir))
 
     became = {}
-    for result in log_outcomes(records, repo_dir, rules, every[0].cache_dir, trunk):
+    for result in log_outcomes(
+        records, repo_dir, rules, every[0].cache_dir, trunk, landings
+    ):
         number = result.iteration
         became[number] = Became(result, units.get(number), graded.get(number))
     return became

@@ -15,7 +15,7 @@ from scoring.evidence.git.facts import Landing, Trunk
 from scoring.evidence.git.repository import GitRepository
 from scoring.evidence.git.walk import Commit
 from scoring.evidence.harnesses.not_read import NotRead
-from scoring.evidence.kept_answers import AnswerStore
+from scoring.evidence.kept_answers import SURVEY, AnswerStore
 from scoring.evidence.rules import Sources
 from scoring.evidence.transcripts.streams import SessionKey
 from scoring.log.model import IterationRecord
@@ -115,7 +115,7 @@ def ledger_of_log(
     """Return all of the work of a repository, from evidence of its whole log, and keep it.
 
     The evidence cannot be used again. The work is kept if the evidence has a store, and git
-    could answer all that it was asked.
+    could answer all that it was asked. So is what the reading of transcripts met with.
 
     Args:
         evidence: the evidence of all iterations.
@@ -126,10 +126,12 @@ def ledger_of_log(
         NotARepositoryError: the sources' folder is not in a work tree.
         GitError: the trunk that the sources name is not there.
     """
+    work = evidence.all_work
+    assert evidence.scan
+    survey = evidence.scan.survey()  # while the evidence is whole
     book = ledger_of(evidence, outcomes, rules)
     present = _files_in_index(evidence.git.repository)
     paths = list(map(os.fsdecode, present.split(b"\0")))
-    work = evidence.all_work
     gone = used_in_gone_folders(work.files, paths, work.work_trees.is_gone)
     book = book._replace(of_gone_folders=gone)
 
@@ -140,6 +142,7 @@ def ledger_of_log(
                 evidence.keep(record, evidence.answers(record), writer)
             name = _name_of_ledger(evidence.records, rules, book.caller, present)
             writer.put(name, book)
+            writer.put(SURVEY, survey)
     return book
 
 

@@ -1,7 +1,7 @@
 """What became of the work of iterations within a horizon (``docs/VALIDITY.md``, "Outcomes")."""
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Literal, NamedTuple
 
@@ -114,6 +114,7 @@ def log_outcomes(
     rules: OutcomeRules | None = None,
     cache_dir: Path | None = None,
     trunk: str | None = None,
+    landings: Sequence[Landing] | None = None,
 ) -> list[Outcome]:
     """Return what became of each iteration of a log.
 
@@ -123,27 +124,37 @@ def log_outcomes(
         rules: how outcomes are measured; None for the usual rules.
         cache_dir: the folder of the store; None keeps nothing.
         trunk: where work is to land; None to find that out.
+        landings: how the work of the entries landed, in their order; None asks git.
 
     Raises:
         NotARepositoryError: ``repo_dir`` is not in a work tree.
         GitError: the trunk is not there, or cannot be read.
     """
     history = AttributedHistory(repo_dir, records, trunk, cache_dir=cache_dir)
-    return outcomes_in(history, records, rules or OutcomeRules())
+    return outcomes_in(history, records, rules or OutcomeRules(), landings)
 
 
 def outcomes_in(
     history: AttributedHistory,
-    records: Iterable[IterationRecord],
+    records: Sequence[IterationRecord],
     rules: OutcomeRules,
+    landings: Sequence[Landing] | None = None,
 ) -> list[Outcome]:
     """Return what became of some iterations, from a history that is open.
+
+    Args:
+        history: the history.
+        records: the entries of the iterations.
+        rules: how outcomes are measured.
+        landings: how the work of the entries landed, in their order; None asks the history.
 
     Raises:
         GitError: the repository cannot be read.
     """
-    landings = {record.iteration: history.landing(record) for record in records}
-    return Outcomes(history, rules).of(landings)
+    if landings is None:
+        landings = list(map(history.landing, records))
+    numbers = [record.iteration for record in records]
+    return Outcomes(history, rules).of(dict(zip(numbers, landings, strict=True)))
 
 
 class Outcomes:

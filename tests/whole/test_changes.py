@@ -40,7 +40,7 @@ class Place:
 
     def look(self, rubric: str) -> None:
         """Score the log, warm and without a cache; both say the same."""
-        for ask in (("run", "--no-write"), ("work",)):
+        for ask in (("run", "--no-write"), ("work",), ("doctor",)):
             ask = *ask, "--json", "--rubric", rubric
             assert self.ask(*ask) == self.ask(*ask, fresh=True)
 
@@ -189,6 +189,10 @@ def test_a_change_is_seen_in_one_iteration(place: Place, change: str) -> None:
     assert found.out == place.ask(*ask).out
 
 
+def read_again(*_: object, **__: object) -> None:
+    raise InputError("read again")
+
+
 @pytest.mark.parametrize("rubric", ["2.1.0", "3.1.0"])
 def test_what_has_not_changed_is_not_read_again(
     place: Place, monkeypatch: pytest.MonkeyPatch, rubric: str
@@ -198,10 +202,6 @@ def test_what_has_not_changed_is_not_read_again(
     ask = "iteration", str(number), "--json"
     assert place.ask("run", "--rubric", rubric).status == 0
     fresh = place.ask(*ask, fresh=True)
-
-    def read_again(*_: object, **__: object) -> None:
-        raise InputError("read again")
-
     monkeypatch.setattr("scoring.score.Evidence", read_again)
     assert place.ask(*ask) == fresh
     place.git("commit", "--allow-empty", "-q", "-m", "more")
@@ -232,10 +232,6 @@ def test_all_of_the_work_is_not_read_again(
     if first != "report":  # which keeps how far scores foretell, and `run` says that
         asks.append(("run", "--no-write", *observed))
     fresh = [place.ask(*ask, fresh=True) for ask in asks]
-
-    def read_again(*_: object, **__: object) -> None:
-        raise InputError("read again")
-
     monkeypatch.setattr("scoring.score.Evidence", read_again)
     monkeypatch.setattr("scoring.outcomes.ledger.Evidence", read_again)
     assert [place.ask(*ask) for ask in asks] == fresh
@@ -243,6 +239,65 @@ def test_all_of_the_work_is_not_read_again(
     place.git("commit", "--allow-empty", "-q", "-m", "more")
     for ask in asks:
         assert "read again" in place.ask(*ask).err
+
+
+class TestWhatWorkHasKept:
+    OBSERVED = "--rubric", "3.1.0", "--json"
+
+    @pytest.fixture
+    def kept(self, place: Place) -> Place:
+        for path in place.demo.iter_log_dir.glob("iter-*.yaml"):
+            path.write_text(path.read_text().replace("artifact:", "of:"))
+        assert place.ask("work").status == 0
+        return place
+
+    def test_is_not_read_again_by_doctor(
+        self, kept: Place, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        ask = "doctor", *self.OBSERVED
+        fresh = kept.ask(*ask, fresh=True)
+        monkeypatch.setattr("scoring.evidence.facts.Evidence.answers", read_again)
+        assert kept.ask(*ask) == fresh
+
+        kept.git("commit", "--allow-empty", "-q", "-m", "more")
+        assert kept.ask(*ask).json["repository"]["problem"] == "read again"
+
+    @pytest.mark.parametrize("command", ["validate", "export"])
+    def test_is_not_asked_again_for_outcomes(
+        self, kept: Place, monkeypatch: pytest.MonkeyPatch, command: str
+    ) -> None:
+        ask = command, *self.OBSERVED
+        fresh = kept.ask(*ask, fresh=True)
+        monkeypatch.setattr(
+            "scoring.evidence.git.authorship.AttributedHistory.landing", read_again
+        )
+        assert kept.ask(*ask) == fresh
+
+        kept.git("commit", "--allow-empty", "-q", "-m", "more")
+        assert "read again" in kept.ask(*ask).err
+
+    @pytest.mark.parametrize(
+        ("rubric", "is_asked"),
+        [
+            pytest.param("3.1.0", False, id="attributed"),
+            pytest.param("2.1.0", True, id="the reference decides otherwise"),
+        ],
+    )
+    def test_gives_landings_to_outcomes_only_where_outcomes_would_find_the_same(
+        self,
+        kept: Place,
+        monkeypatch: pytest.MonkeyPatch,
+        rubric: str,
+        is_asked: bool,
+    ) -> None:
+        assert kept.ask("run", "--no-write", "--rubric", rubric).status == 0
+        monkeypatch.setattr(
+            "scoring.evidence.git.authorship.AttributedHistory.landing", read_again
+        )
+        for ask in ("validate", "export"):
+            assert (
+                "read again" in kept.ask(ask, "--json", "--rubric", rubric).err
+            ) == is_asked
 
 
 STEPS = int(os.environ.get("DA_SCORE_STEPS", "0")) or (

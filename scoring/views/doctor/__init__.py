@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
-from typing import NamedTuple, get_args
+from typing import NamedTuple
 
 import msgspec
 
@@ -19,15 +19,14 @@ from scoring.evidence.git.remote_urls import remote_address
 from scoring.evidence.git.repository import GitRepository
 from scoring.evidence.harnesses.scan import Scan
 from scoring.evidence.harnesses.unread import UnreadSessions, sessions_not_read
+from scoring.evidence.kept_answers import SURVEY, Answers, AnswerStore
 from scoring.evidence.openable import OpenablePlaces
 from scoring.evidence.questions import survey_work
 from scoring.evidence.rules import Sources
 from scoring.evidence.transcripts.facts import TranscriptSurvey
-from scoring.evidence.transcripts.observed_facts import Method, Observed
-from scoring.log.load import load_iteration_log
+from scoring.log.load import load_log_for
 from scoring.log.model import IterationRecord
 from scoring.own_repository import own_repository
-from scoring.signals.signal import NO_SESSION
 from scoring.signals.table import (
     as_read,
     labels_vote,
@@ -37,6 +36,8 @@ from scoring.signals.table import (
     signal_set,
 )
 from scoring.text import trim
+
+from .attribution_survey import AttributionSurvey, survey_attribution
 
 
 class LogSurvey(NamedTuple):
@@ -114,19 +115,6 @@ class SignalPresence(NamedTuple):
         return self.present / self.iterations
 
 
-class AttributionSurvey(NamedTuple):
-    """How the transcript lines of iterations were found.
-
-    Attributes:
-        methods: by method, and under ``none`` for iterations without lines, two numbers by name:
-            the ``iterations``, and their ``sessions``.
-        without: the iterations without lines, by reason, the most frequent reason first.
-    """
-
-    methods: dict[str, dict[str, int]]
-    without: dict[str, list[int]]
-
-
 class Examination(NamedTuple):
     """Everything that was looked at, under one rubric.
 
@@ -168,36 +156,29 @@ def examine(iter_log_dir: Path, sources: Sources, rubric: Rubric) -> Examination
     """
     warnings: list[str] = []
     reading = {**sources.reading, "warn": warnings.append, "keep": False}
-    uncached = msgspec.structs.replace(sources, reading=reading)
+    only_read = msgspec.structs.replace(sources, reading=reading)
 
     broken: list[LogError] = []
     records: Sequence[IterationRecord] = []
     log_problem = ""
     try:
-        records = load_iteration_log(
-            iter_log_dir, sources.rules.true_flags, broken.append
+        records = load_log_for(
+            (),
+            iter_log_dir,
+            sources.rules.true_flags,
+            broken.append,
+            sources.cache_dir,
+            keep=False,
         )
     except LogError as e:
         log_problem = str(e)
     schemas = Counter(record.schema_version for record in records)
 
-    iterations = []
-    with uncached.transcripts().start() as scan:
-        repository, evidence = _survey_repository(
-            records, iter_log_dir, uncached, scan, rubric
-        )
-        try:
-            if evidence is not None and records:
-                iterations = [
-                    evidence.of(record, evidence.answers(record)) for record in records
-                ]
-            elif evidence is not None and isinstance(scan, AttributedScan):
-                survey_work(scan, evidence.git, uncached)
-            else:
-                scan.facts([])  # transcripts are surveyed without iterations too
-        except DaScoreError as e:
-            repository = repository._replace(problem=repository.problem or str(e))
-        transcripts = OpenablePlaces(sources.repo_dir).in_survey(scan.survey())
+    seen = _kept(records, iter_log_dir, only_read, rubric)
+    if seen is None:
+        seen = _read(records, iter_log_dir, only_read, rubric)
+    repository, iterations, survey = seen
+    transcripts = OpenablePlaces(sources.repo_dir).in_survey(survey)
 
     uncovered = []
     for facts in iterations:
@@ -227,11 +208,69 @@ def examine(iter_log_dir: Path, sources: Sources, rubric: Rubric) -> Examination
     )
 
 
+class _Seen(NamedTuple):
+    """What git and transcripts show.
+
+    Attributes:
+        repository: the repository.
+        iterations: what evidence says of each iteration.
+        transcripts: what the reading of transcripts met with.
+    """
+
+    repository: RepositorySurvey
+    iterations: Sequence[IterationFacts]
+    transcripts: TranscriptSurvey
+
+
+def _kept(
+    records: Sequence[IterationRecord], log_dir: Path, sources: Sources, rubric: Rubric
+) -> _Seen | None:
+    """Return what git and transcripts showed to an earlier command, or None where it is not kept.
+
+    It is kept only while nothing changes, and where it came without a warning.
+    """
+    numbers = [record.iteration for record in records]
+    with AnswerStore(sources, log_dir) as store:
+        surveys = store.get_all([SURVEY], TranscriptSurvey)
+        kept = store.get_all(numbers, Answers) if surveys else None
+    if not surveys or not kept:
+        return None
+
+    repository, evidence = _survey_repository(records, log_dir, sources, None, rubric)
+    if evidence is None:
+        return None
+    iterations = list(map(evidence.of, records, kept))
+    return _Seen(repository, iterations, surveys[0])
+
+
+def _read(
+    records: Sequence[IterationRecord], log_dir: Path, sources: Sources, rubric: Rubric
+) -> _Seen:
+    """Ask git, and read all transcripts, also without iterations."""
+    iterations = []
+    with sources.transcripts().start() as scan:
+        repository, evidence = _survey_repository(
+            records, log_dir, sources, scan, rubric
+        )
+        try:
+            if evidence is not None and records:
+                iterations = [
+                    evidence.of(record, evidence.answers(record)) for record in records
+                ]
+            elif evidence is not None and isinstance(scan, AttributedScan):
+                survey_work(scan, evidence.git, sources)
+            else:
+                scan.facts([])  # transcripts are surveyed without iterations too
+        except DaScoreError as e:
+            repository = repository._replace(problem=repository.problem or str(e))
+        return _Seen(repository, iterations, scan.survey())
+
+
 def _survey_repository(
     records: Sequence[IterationRecord],
     log_dir: Path,
     sources: Sources,
-    scan: Scan,
+    scan: Scan | None,
     rubric: Rubric,
 ) -> tuple[RepositorySurvey, Evidence | None]:
     """Return what is known of the repository, and the evidence, or None where git cannot be read.
@@ -339,26 +378,3 @@ def _signal_presences(
             absent={reason: len(facts_lacking) for reason, facts_lacking in most_first},
             advice=advice,
         )
-
-
-def survey_attribution(iterations: Sequence[IterationFacts]) -> AttributionSurvey:
-    """Count how the transcript lines of some iterations were found."""
-    found_by: dict[str | None, list[Observed]] = {}
-    without: dict[str, list[int]] = {}
-    for facts in iterations:
-        observed = facts.observed
-        if observed and observed.method:
-            found_by.setdefault(observed.method, []).append(observed)
-        else:
-            reason = observed.problem if observed else ""
-            without.setdefault(reason or NO_SESSION, []).append(facts.record.iteration)
-
-    methods = {}
-    for method in get_args(Method):
-        found = found_by.get(method, [])
-        sessions = set().union(*(observed.sessions for observed in found))
-        methods[method] = {"iterations": len(found), "sessions": len(sessions)}
-    methods["none"] = {"iterations": sum(map(len, without.values())), "sessions": 0}
-
-    most_first = sorted(without.items(), key=lambda item: -len(item[1]))
-    return AttributionSurvey(methods, dict(most_first))

@@ -11,7 +11,8 @@ from scoring.grouping import lists_by_key
 from scoring.text import counted, short, some_spans, spans
 from scoring.views.table import Cell, Line, Page, Pair, Table, pairs
 
-from . import AttributionSurvey, Examination
+from . import Examination
+from .attribution_survey import AttributionSurvey
 from .finding import Finding
 
 _MOST_EXAMPLES = 2  # folders of transcripts that are left out for one reason
