@@ -5,6 +5,7 @@ See docs/EVIDENCE.md, "Transcripts".
 
 import os
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 from scoring.errors import Warn
@@ -20,10 +21,26 @@ from scoring.paths import in_checkout, is_inside, is_of_the_system
 from .harness import Harness, Home
 
 MOST_FILES = 300_000
-"""How many files and folders may be in a folder of transcripts and below it."""
+"""How many files and folders may be in all folders of transcripts and below them, together."""
 
 SAME_FILE = "another name of a file that is read"
 SECOND_COPY = "an archived or second copy of a rollout that is read"
+
+
+@dataclass
+class _LookedAt:
+    """What was looked at in all folders of transcripts so far.
+
+    Attributes:
+        count: how many files and folders.
+    """
+
+    count: int = 0
+
+    @property
+    def is_too_much(self) -> bool:
+        """Whether that is more than :data:`MOST_FILES`."""
+        return self.count > MOST_FILES
 
 
 def discover(
@@ -32,18 +49,25 @@ def discover(
     """Look for the transcripts of harnesses in some places and below them.
 
     Each transcript is returned once. They come in the order of :func:`_places`, and in one place
-    by path.
+    by path. Once there are more than :data:`MOST_FILES` files, no further place is looked in.
 
     Args:
         places: where to look.
         harnesses: the harnesses.
-        warn: takes a message for each folder that cannot be read, and for each folder that was
-            named by hand and has no transcript.
+        warn: takes a message for each folder that cannot be read, for each folder that was named
+            by hand and has no transcript, and for the folder in which there are too many files.
     """
     transcripts = []
     roots = []
+    looked_at = _LookedAt()
     for place in _places(places, harnesses):
-        in_place, root = _look_in(place, warn)
+        if looked_at.is_too_much:
+            problem = "not looked in, since there are too many files in those before it"
+            roots.append(
+                RootFound(place.path, place.origin, place.harness, problem=problem)
+            )
+            continue
+        in_place, root = _look_in(place, looked_at, warn)
         transcripts += in_place
         roots.append(root)
 
@@ -94,7 +118,9 @@ def _places(places: TranscriptPlaces, harnesses: Sequence[Harness]) -> Iterator[
                 yield home._replace(names=harness.files, harness=harness.name)
 
 
-def _look_in(home: Home, warn: Warn) -> tuple[list[TranscriptFile], RootFound]:
+def _look_in(
+    home: Home, looked_at: _LookedAt, warn: Warn
+) -> tuple[list[TranscriptFile], RootFound]:
     """Return the transcripts in a folder, and what the survey says of the folder.
 
     Warns of a folder that cannot be looked through or is one of the system, and of a folder named
@@ -109,7 +135,7 @@ def _look_in(home: Home, warn: Warn) -> tuple[list[TranscriptFile], RootFound]:
         os.scandir(home.path).close()
         if is_of_the_system(home.path):
             raise ValueError("is a system folder")
-        transcripts = _walk(home, warn)
+        transcripts = _walk(home, looked_at, warn)
         if not transcripts:
             problem = f"no {' or '.join(patterns)} file in it or below"
             if home.whole:
@@ -145,17 +171,17 @@ def _transcript_at(path: str, home: Home) -> TranscriptFile | None:
     return TranscriptFile(str(Path(path)), home.whole, kind)
 
 
-def _walk(home: Home, warn: Warn) -> list[TranscriptFile]:
+def _walk(home: Home, looked_at: _LookedAt, warn: Warn) -> list[TranscriptFile]:
     """Return the transcripts in a place, in byte order of their paths.
 
     Links that lead out of the folder are not followed, and each folder is looked in once. One that
     cannot be read is warned of and skipped.
 
     Raises:
-        ValueError: more than :data:`MOST_FILES` files and folders are there.
+        ValueError: with those in the places before, there are more than :data:`MOST_FILES` files
+            and folders.
     """
     files = []
-    count = 0
     visited: set[tuple[int, int]] = set()
     waiting = [os.fspath(home.path)]
     while waiting:
@@ -167,10 +193,11 @@ def _walk(home: Home, warn: Warn) -> list[TranscriptFile]:
             visited.add((status.st_dev, status.st_ino))
             with os.scandir(folder) as entries:
                 for entry in entries:
-                    count += 1
-                    if count > MOST_FILES:
+                    looked_at.count += 1
+                    if looked_at.is_too_much:
                         raise ValueError(
-                            f"more than {MOST_FILES:,} files in it and below; name a narrower one"
+                            f"more than {MOST_FILES:,} files in it and below, with the folders "
+                            "before it; name narrower ones: those after it are skipped too"
                         )
                     if entry.is_symlink() and not is_inside(entry.path, home.path):
                         continue

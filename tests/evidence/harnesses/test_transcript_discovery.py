@@ -393,3 +393,36 @@ def test_looking_for_all_harnesses_in_an_empty_home_is_faster_than_starting_pyth
         subprocess.run([sys.executable, "-c", "pass"], check=True)
 
     assert not too_slow(lambda: seconds_of(look), lambda: seconds_of(start_python))
+
+
+class TestVeryManyFiles:
+    @pytest.fixture
+    def folders(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[Path]:
+        """Ten folders that are links to one folder of a transcript and nine other files."""
+        monkeypatch.setattr("scoring.evidence.harnesses.discovery.MOST_FILES", 35)
+        (tmp_path / "many").mkdir()
+        write(tmp_path / "many/a.jsonl", response(1))
+        for number in range(9):
+            (tmp_path / f"many/{number}.txt").touch()
+        links = [tmp_path / f"link-{number}" for number in range(10)]
+        for link in links:
+            link.symlink_to(tmp_path / "many")
+        return links
+
+    def test_are_counted_in_all_folders_together_and_named_once(
+        self, folders: list[Path]
+    ) -> None:
+        warnings: list[str] = []
+        places = TranscriptPlaces(folders[0], tuple(folders))
+        found = discover(places, HARNESSES, warnings.append)
+        (warning,) = warnings
+        assert warning.startswith(f"transcript directory {folders[3]}: more than 35 ")
+        assert [root.files for root in found.roots] == [1, 1, 1, *[0] * 7]
+        assert all(root.problem for root in found.roots[3:])
+
+    def test_are_no_matter_in_folders_that_hold_fewer_together(
+        self, folders: list[Path]
+    ) -> None:
+        places = TranscriptPlaces(folders[0], tuple(folders[:3]))
+        found = discover(places, HARNESSES, pytest.fail)
+        assert [root.files for root in found.roots] == [1, 1, 1]
