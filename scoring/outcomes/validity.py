@@ -91,6 +91,11 @@ class Validity(NamedTuple):
             return "spearman"
         return "auc"
 
+    @property
+    def has_verdict(self) -> bool:
+        """Whether enough outcomes are known to say more than :data:`TOO_FEW`."""
+        return self.verdict != TOO_FEW
+
     def as_dict(self) -> PlainData:
         """Return plain data.
 

@@ -210,7 +210,8 @@ def _total_rows(totals: Totals) -> list[Pair]:
     changes = sorted(totals.band_changes.items())
     if changes:
         bands += ": " + ", ".join(
-            f"{old} → {new} {count}" for (old, new), count in changes
+            f"{band_text(old)} → {band_text(new)} {count}"
+            for (old, new), count in changes
         )
     rows.append(("BANDS", bands))
 

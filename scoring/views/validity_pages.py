@@ -12,7 +12,7 @@ from scoring.outcomes.cases import (
     OutcomeName,
     case_of,
 )
-from scoring.outcomes.validity import Validity
+from scoring.outcomes.validity import LEAST_CASES, Validity
 from scoring.prediction import LEAST_OF_A_KIND, Foretold
 from scoring.sidecars.meaning import score_mark
 from scoring.text import counted
@@ -59,9 +59,15 @@ def with_cases(
 
 
 def validity_page(validity: Validity) -> Page:
-    """Yield whether a score foretells an outcome: first the answer, then its figures."""
+    """Yield whether a score foretells an outcome: first the answer, then its figures.
+
+    Figures of too few iterations for a verdict are left out.
+    """
     for text in validity_sentences(validity):
         yield Line(text, "bold" if text.startswith("Verdict") else "")
+
+    if not validity.has_verdict:
+        return
 
     columns = _BY_RANK if validity.measure == "spearman" else _BY_CHANCE
     tables = validity_parts(validity)
@@ -110,12 +116,16 @@ def validity_sentences(validity: Validity) -> Lines:
     cases = counted(score.n, "iteration")
     if validity.outcome != "reward":
         cases += f" of {LEAST_LINES} lines or more"
-    if score.auc is None:
-        yield f"{cases}, and nothing to compare."
+    good, bad, of_these = _WORDS.get(validity.outcome, _OTHER_WORDS)
+    if not validity.has_verdict:
+        needed = f"a verdict needs {LEAST_CASES} iterations"
+        if validity.positives is not None:
+            cases += f", {validity.positives} of them {of_these}"
+            needed += f", with {LEAST_OF_A_KIND} of either kind"
+        yield f"{cases}; {needed}."
     elif validity.measure == "spearman":
         yield f"{cases}, Spearman's correlation {_figure(score)}."
     else:
-        good, bad, of_these = _WORDS.get(validity.outcome, _OTHER_WORDS)
         chance = f"{good} scores higher than {bad} with a chance of {_figure(score)}"
         yield f"{cases}, {validity.positives} of them {of_these}; {chance}."
 

@@ -23,6 +23,7 @@ from scoring.outcomes.cases import OUTCOMES, Case, OutcomeName
 from scoring.outcomes.validity import validity, verdict_of
 from scoring.prediction import AUC, SPEARMAN, Foretold, GroupedDraws
 from scoring.statistics import Interval
+from scoring.views.table import Table
 from scoring.views.validity_pages import (
     CLEAR_NOTE,
     validity_page,
@@ -316,6 +317,16 @@ class TestValidity:
         page = list(validity_page(validity(cases, "defective", "x", 14)))
         assert (CLEAR_NOTE in page) is is_clear
 
+    @pytest.mark.parametrize("count", [80, 29])
+    def test_figures_are_shown_where_they_allow_a_verdict(self, count: int) -> None:
+        cases = [case(n, n / 80, float(n % 2)) for n in range(count)]
+        page = list(validity_page(validity(cases, "defective", "x", 14)))
+        has_tables = any(isinstance(part, Table) for part in page)
+        assert has_tables is (count == 80)
+        assert any(" a verdict needs 30 " in str(part) for part in page) is (
+            count == 29
+        )
+
     def test_of_degrees_is_a_correlation(self) -> None:
         cases = [case(n, n / 50, (n * 7 % 50) / 50 + n / 50) for n in range(50)]
         found = validity(cases, "survival", "x", 14)
@@ -455,7 +466,8 @@ class TestCommands:
     def test_validate_in_words(self, da_score: DaScore) -> None:
         text = da_score("validate").out
         assert "Verdict: too few" in text
-        assert "fewer lines added" in text
+        assert "; a verdict needs 30 iterations, with 10 of either kind." in text
+        assert "fewer lines added" not in text
 
     def test_a_report_says_whether_its_scores_mean_anything(
         self, da_score: DaScore

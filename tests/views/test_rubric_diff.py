@@ -319,6 +319,14 @@ class TestCommand:
             None,
         )
 
+    @pytest.mark.usefixtures("log")
+    @pytest.mark.parametrize("other", ["3.1.0", "2.2.0"])
+    def test_names_bands_as_everywhere(self, da_score: DaScore, other: str) -> None:
+        text = da_score("rubric", "diff", "2.1.0", other, "--transcripts", "none").out
+        (bands,) = (line for line in text.splitlines() if line.startswith("BANDS "))
+        assert ("→ not enough evidence " in bands) is (other == "3.1.0")
+        assert "insufficient" not in text
+
     def test_of_a_removed_signal_and_of_rubrics_that_name_bands_otherwise(
         self, diff: Diff, tmp_path: Path, da_score: DaScore
     ) -> None:
