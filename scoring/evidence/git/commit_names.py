@@ -68,6 +68,13 @@ _IN_PART = re.compile(
     re.IGNORECASE,
 )
 _REAPPLY = re.compile(r"\A\s*re-?(?:apply|land|introduce)\b", re.IGNORECASE)
+_AGAIN = re.compile(
+    r"\b(?:same design as|redo(?:es|ing)?(?: of)?|re-?land(?:s|ed|ing)?(?: of)?"
+    r"|re-?appl(?:y|ies|ied|ying)|(?:second|another|new) (?:attempt|try) (?:at|of))\s+"
+    r"(?:the )?(?:PR |pull request |https?://\S{1,200}/(?:pull|merge_requests)/|(?=[#!]))"
+    r"[#!]?(\d{1,9})\b",
+    re.IGNORECASE,
+)
 _REVERT = re.compile(
     r"\A(?!feat)(?:[^:\]\"]{0,40}[:\]])*\s*revert(?:s|ed|ing)?\b", re.IGNORECASE
 )
@@ -206,6 +213,15 @@ def names_taken_back(message: str) -> TakenBackNames:
             line = _OWN_NUMBER.sub("", line)
         _add_named(line, names)
     return names
+
+
+def requests_done_again(message: str) -> set[int]:
+    """Return the numbers of requests that a message says its commit does again.
+
+    As in ``Reland of #12``, ``redo of #12`` or ``same design as https://HOST/NAME/pull/12``.
+    """
+    lines = (line[:_LONGEST_LINE] for line in message.split("\n"))
+    return {int(number) for line in lines for number in _AGAIN.findall(line)}
 
 
 def title_of(subject: str) -> str:

@@ -12,8 +12,16 @@ from zlib import crc32
 
 import msgspec
 
+from scoring.grouping import lists_by_key
+
 from .changes import CommitPair, changes
-from .commit_names import WORDS, TakenBackIndex, says_so
+from .commit_names import (
+    WORDS,
+    TakenBackIndex,
+    request_of,
+    requests_done_again,
+    says_so,
+)
 from .facts import (
     STANDS,
     CameBack,
@@ -155,6 +163,7 @@ class WorkOnTrunk:
             if new.oldest <= trunk.time(taken.by) + trunk.horizon:
                 return False
             naming += self._naming(taken.by, "")
+            naming += self._doing_again(work.commit)
             if taken.back_in:
                 naming += self._naming(taken.back_in, "")
         if kept.undone.came_back or not new.commits.isdisjoint(naming):
@@ -370,13 +379,16 @@ class WorkOnTrunk:
         return None
 
     def _named_back_in(self, taker: Candidate) -> str:
-        """Return the first commit that does again nearly all that a taker undid, or "" without one.
+        """Return the first commit that does again what a taker undid, or "" without one.
 
-        Its message has to name the work or the taker, as in "Reland of #71, reverted in #72" or in
-        the revert of a revert. It may come at any time, and must not be taken back itself.
+        Its message has to say that it does the work again, as in "Reland of #71"; or it names the
+        work or the taker, as the revert of a revert, and does nearly all of it again. It may come
+        at any time, and must not be taken back itself.
         """
         work = taker.work
+        again = self._doing_again(work.commit)
         naming = {
+            *again,
             *self._naming(work.commit, work.also),
             *self._naming(taker.commit, ""),
         }
@@ -384,10 +396,12 @@ class WorkOnTrunk:
         for commit in sorted(naming, key=position.__getitem__, reverse=True):
             if position[commit] >= position[taker.commit]:
                 continue
-            patch = self._history.own_patch(commit, self._graph.parents[commit])
-            if patch is None or self.is_named_as_taken_back(commit):
+            if self.is_named_as_taken_back(commit):
                 continue
-            if does_again(patch, taker.all_text, WHOLE):
+            if commit in again:
+                return commit
+            patch = self._history.own_patch(commit, self._graph.parents[commit])
+            if patch is not None and does_again(patch, taker.all_text, WHOLE):
                 return commit
         return ""
 
@@ -461,6 +475,20 @@ class WorkOnTrunk:
             if position[commit] < position[work] and self._graph.contains(commit, work)
         ]
         return newer[-_MOST_NAMING:]
+
+    def _doing_again(self, work: str) -> list[str]:
+        """Return the commits of the trunk that say they do the request of some work again."""
+        number = request_of(self._text(work))
+        return self._requests_done_again.get(number, []) if number else []
+
+    @cached_property
+    def _requests_done_again(self) -> Mapping[int, list[str]]:
+        """By the number of a request, the commits that say they do it again."""
+        return lists_by_key(
+            (number, commit)
+            for commit in self.trunk.commits
+            for number in requests_done_again(self._text(commit))
+        )
 
     def _text(self, sha: str) -> str:
         """Return the message of a trunk commit, or its subject where the message was not kept.

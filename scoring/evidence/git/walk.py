@@ -58,7 +58,8 @@ _USED_MESSAGE = re.compile(
     r"revert|back(?:s|ed|ing)?[ -]?out|roll(?:s|ed|ing)?[ -]?back|undo|undid"
     r"|\b(?:drop|remov|tak|took)[^\n]{0,60}[#!]\d|\b(?:drop|remov|tak|took)[^\n]{0,60}\b[0-9a-f]{7}"
     r"|entire-checkpoint:|(?:co-authored|co-developed|assisted|generated)-by:"
-    r"|generated (?:with|by) \[",
+    r"|generated (?:with|by) \["
+    r"|same design as|\bredo|re-?land|re-?appl|(?:attempt|try) (?:at|of)",
     re.IGNORECASE,
 )
 

@@ -8,7 +8,7 @@ from helpers.landings import record, started
 from helpers.repos import START, Repo
 
 from scoring.evidence.git.authorship import AttributedHistory
-from scoring.evidence.git.commit_names import names_taken_back
+from scoring.evidence.git.commit_names import names_taken_back, requests_done_again
 from scoring.signals.landed import landed_value
 
 SHA = "0123456789abcdef0123456789abcdef01234567"
@@ -107,3 +107,23 @@ class TestOnATrunk:
         sha = repo.commit({"x": "1\n"}, "work", START + 9_000)
         repo.commit({"x": None}, f"This reverts commit {sha}.", START + 1)
         assert landed(repo, sha) == 0
+
+
+@pytest.mark.parametrize(
+    ("message", "numbers"),
+    [
+        ("Reland of #12", {12}),
+        ("Redo #12, and the redo of !13", {12, 13}),
+        ("Re-lands the PR #12", {12}),
+        ("feat: a\n\nSecond attempt at #12", {12}),
+        ("same design as https://x.org/a/b/pull/12", {12}),
+        ("same design as in #12", set()),
+        ("Redo the stack of 12 items", set()),
+        ("Like #12", set()),
+        ("This is not the second #12", set()),
+    ],
+)
+def test_requests_that_a_message_says_it_does_again(
+    message: str, numbers: set[int]
+) -> None:
+    assert requests_done_again(message) == numbers

@@ -717,12 +717,21 @@ def test_came_back(name: str, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("message", "lines", "is_back"),
     [
-        ("feat: alpha\n\nReland of #71, which was reverted in #72.", 15, True),
+        ("feat: alpha\n\nThat of #71, which was reverted in #72.", 15, True),
         ("Undo REVERT", 16, True),
-        ("feat: alpha\n\nReland of #71, which was reverted in #72.", 8, False),
+        ("feat: alpha\n\nThat of #71, which was reverted in #72.", 8, False),
         ("feat: alpha again", 16, False),
+        ("feat: alpha (#80)\n\nSame design as https://x.org/a/b/pull/71", 4, True),
+        ("feat: alpha (#80)\n\nSame design as https://x.org/a/b/pull/70", 4, False),
     ],
-    ids=["named", "the revert of the revert", "half of it", "not named"],
+    ids=[
+        "named",
+        "the revert of the revert",
+        "half of it",
+        "not named",
+        "little of it, and says that it does the request again",
+        "little of it, and says that it does another request again",
+    ],
 )
 def test_work_that_comes_again_after_the_horizon_stays_reverted_and_says_where(
     message: str, lines: int, is_back: bool, tmp_path: Path
