@@ -1207,6 +1207,13 @@ def _(here: Here) -> str:
     return refusal(lambda: GitRepository(repo.path))
 
 
+@reaches("scoring.evidence.git.plain_files._MOST_BEHIND_LINKS")
+def _(here: Here) -> str:
+    repo = Repo(here.folder / "repo")
+    (repo.path / ".git/refs/heads/usr").symlink_to("/usr")
+    return refusal(lambda: GitRepository(repo.path))
+
+
 @reaches("scoring.evidence.git.kept_objects._MOST_FILES")
 def _(here: Here) -> str:
     objects = here.folder / "objects/00"

@@ -37,6 +37,8 @@ PLAIN_FILES = {
 _ALTERNATES_LIMIT = PLAIN_FILES["objects/info/alternates"]
 _FOLDER_OF_OBJECTS = re.compile("[0-9a-f]{2}|pack")
 _MOST_REPLACEMENTS = 10_000
+_MOST_BEHIND_LINKS = 10_000
+"""How many files and folders links to folders may lead to, in which git looks for branches."""
 
 _SETTINGS_FILES = ("config", "config.worktree")
 _INCLUDES = r"^include(if\..*)?\.path$"
@@ -77,8 +79,8 @@ def _refuse_pipes_among_settings(repository: Path) -> None:
     """Refuse pipes among the files of a repository that are neither objects nor branches.
 
     Raises:
-        GitError: a pipe or device is in place of a file, a file is too large, or there are too many
-            replacements or included settings.
+        GitError: a pipe or device is in place of a file, a file is too large, there are too many
+            replacements or included settings, or links lead to too many files.
     """
     refuse_pipe(repository)
     for name, limit in PLAIN_FILES.items():
@@ -94,12 +96,39 @@ def _refuse_pipes_among_settings(repository: Path) -> None:
             )
         refuse_pipe(path)
 
+    _refuse_large_links(repository / "refs")
+
     for pattern in ("worktrees/*/*", "sharedindex.*"):
         for path in repository.glob(pattern):
             refuse_pipe(path)
 
     for name in _SETTINGS_FILES:
         _refuse_pipes_included(repository / name)
+
+
+def _refuse_large_links(refs: Path) -> None:
+    """Refuse links to folders, as to ``/``, in which git would look for very many branches.
+
+    Links that lead to few files are of people who share the branches of a repository.
+
+    Raises:
+        GitError: the links lead to more than :data:`_MOST_BEHIND_LINKS` files and folders.
+    """
+    count = 0
+    waiting = [(os.fspath(refs), refs.is_symlink())]
+    while waiting:
+        folder, is_linked = waiting.pop()
+        with suppress(OSError), os.scandir(folder) as entries:
+            for entry in entries:
+                count += is_linked
+                if count > _MOST_BEHIND_LINKS:
+                    raise GitError(
+                        f"{refs}: links lead to more than {_MOST_BEHIND_LINKS:,} files; "
+                        "git would look for branches in all of them"
+                    )
+                with suppress(OSError):
+                    if entry.is_dir():
+                        waiting.append((entry.path, is_linked or entry.is_symlink()))
 
 
 def _packed_replacements(repository: Path) -> Iterator[Path]:

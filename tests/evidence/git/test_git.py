@@ -1041,3 +1041,27 @@ def test_nothing_is_written_to_a_repository(sample: Sample) -> None:
     before = state()
     sample.check()
     assert state() == before
+
+
+class TestLinksAmongBranches:
+    """Git follows links to folders in the folder of branches."""
+
+    def test_to_few_files_are_followed_as_where_two_folders_share_a_repository(
+        self, repo: Repo, tmp_path: Path
+    ) -> None:
+        made = repo.commit({"a": "1"})
+        shared = tmp_path / "shared"
+        shutil.copytree(repo.path, shared)
+        shutil.rmtree(shared / ".git/refs")
+        (shared / ".git/refs").symlink_to(repo.path / ".git/refs")
+        assert [sha for sha, *_ in GitRepository(shared).branches] == [made]
+
+    def test_round_and_round_are_refused_where_git_would_never_end(
+        self, repo: Repo
+    ) -> None:
+        repo.commit({"a": "1"})
+        (repo.path / ".git/refs/heads/x").symlink_to(".")
+        GitRepository(repo.path)
+        (repo.path / ".git/refs/heads/y").symlink_to(".")
+        with pytest.raises(GitError, match=r"refs: links lead to more than 10,000 "):
+            GitRepository(repo.path)
