@@ -4,7 +4,7 @@ import json
 from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 import pytest
 
@@ -85,6 +85,19 @@ def put(repo: Repo, files: dict[str, str]) -> None:
         path.write_text(text)
 
 
+class Replaced(NamedTuple):
+    """An edit of a session that replaces one text of a file."""
+
+    path: str
+    old: str
+    new: str
+    everywhere: bool = False
+
+
+Step: TypeAlias = tuple[str, str] | Replaced
+"""A command with what it prints, or an edit."""
+
+
 def session(
     repo: Repo,
     name: str = "s",
@@ -95,7 +108,7 @@ def session(
     tests: str = "3 passed in 0.1s",
     command: str = "git commit -m 'Add a'",
     result: str = "",
-    before: Sequence[tuple[str, str]] = (),
+    before: Sequence[Step] = (),
     after: Sequence[tuple[str, str]] = (),
 ) -> str:
     """Return the transcript of a session that edits, tests, and makes the newest commit.
@@ -109,7 +122,7 @@ def session(
         tests: what its test run prints.
         command: the command by which it commits.
         result: what that prints; by default what git prints for the newest commit.
-        before: commands between the tests and the commit, each with what it prints.
+        before: commands between the tests and the commit, each with what it prints, and edits.
         after: commands after the commit.
     """
     sha, made = repo.git("log", "-1", "--format=%H %ct").split()
@@ -124,8 +137,14 @@ def session(
             edited = {"file_path": str(repo.path / path)}
             calls.append(("Edit", {**edited, "old_string": old, "new_string": new}, ""))
     calls.append(("Bash", {"command": "pytest -q"}, tests))
-    commands = [*before, (command, result), *after]
-    calls += [("Bash", {"command": each}, printed) for each, printed in commands]
+    for step in (*before, (command, result), *after):
+        if isinstance(step, Replaced):
+            edited = {"file_path": str(repo.path / step.path)}
+            texts = {"old_string": step.old, "new_string": step.new}
+            options = {"replace_all": step.everywhere}
+            calls.append(("Edit", {**edited, **texts, **options}, ""))
+        else:
+            calls.append(("Bash", {"command": step[0]}, step[1]))
 
     lines: list[dict[str, Any]] = []
     for index, (tool, arguments, answer) in enumerate(calls):

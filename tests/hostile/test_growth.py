@@ -30,6 +30,7 @@ from scoring.evidence.attribution.collecting import sightings_of
 from scoring.evidence.attribution.commits_of_calls import add_quiet_commits
 from scoring.evidence.attribution.session_trees import Cut, SessionPart, Tree
 from scoring.evidence.attribution.sighting import Sighting
+from scoring.evidence.attribution.texts_put_back import failed_on_what_went
 from scoring.evidence.attribution.undone_edits import undone_edits
 from scoring.evidence.attribution.unseen_edits import sole_editors
 from scoring.evidence.commands.objective_flags import (
@@ -620,6 +621,24 @@ def test_time_grows_with_the_edits_that_stand_and_those_that_are_undone() -> Non
             for event in (Edit(0, number, 0), LinesWritten(0, number, 0, (line,))):
                 seen.append(Sighting(number, file, event, 0, "src/a.py"))
         assert len(undone_edits(seen)) == count
+
+    assert not over_linear(work, lambda size: "x" * size)
+
+
+def test_time_grows_with_the_edits_that_are_put_back_after_tests_passed() -> None:
+    def work(text: str) -> None:
+        count = len(text) // 64
+        file: Any = "s"
+        runs = [Sighting(9, file, RunOfTests(0, 9, 0, passed=True), 0, began=9)]
+        seen = []
+        for first in range(10, 10 + 3 * count, 3):
+            for time, old, new in ((first, 1, 2), (first + 2, 2, 1)):
+                edit = Edit(0, time, 0, old_text=old, new_text=new)
+                for event in (edit, LinesWritten(0, time, 0, (-old, new))):
+                    seen.append(Sighting(time, file, event, 0, "src/a.py"))
+            failed = RunOfTests(0, first + 1, 0, passed=False)
+            runs.append(Sighting(first + 1, file, failed, 0, began=first + 1))
+        assert len(failed_on_what_went(seen, runs, [], 2**60, [("a.py", 1)])) == count
 
     assert not over_linear(work, lambda size: "x" * size)
 

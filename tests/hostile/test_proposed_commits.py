@@ -13,6 +13,8 @@ from helpers.pull_requests import (
     TRUNK,
     Check,
     Edits,
+    Replaced,
+    Step,
     begin_beside_the_trunk,
     entry,
     put,
@@ -1343,6 +1345,56 @@ def test_a_failed_run_on_edits_that_edits_undo_counts_if_these_are_committed(
     change.commit(written[-1], SUBJECT)
     keep_session(change, TESTS[1], files=FILES, before=[fault, FAILURE, *edits])
     assert check("--no-failing-tests").status == status
+
+
+RIGHT, WRONG = "    return sum(x) + 3\n", "    return min(x) + 3\n"
+BROKEN = {"src/a.py": FILES["src/a.py"].replace(RIGHT, WRONG)}
+MEND = Replaced("src/a.py", WRONG, RIGHT)
+BREAK = Replaced("src/a.py", RIGHT, WRONG)
+MORE = says(f"cat > src/c.py <<'EOF'\n{OTHER['src/a.py']}EOF")
+
+
+@pytest.mark.parametrize(
+    ("committed", "before", "status"),
+    [
+        pytest.param(FILES, [BREAK, FAILURE, MEND], 0, id="put back"),
+        pytest.param(FILES, [BREAK, FAILURE, MEND, MORE], 0, id="and more code"),
+        pytest.param(FILES, [BREAK, FAILURE, MEND, FAILURE], 3, id="fails again"),
+        pytest.param(BROKEN, [BREAK, FAILURE], 3, id="left"),
+        pytest.param(BROKEN, [BREAK, FAILURE, MEND, BREAK], 3, id="done again"),
+        pytest.param(BROKEN, [BREAK, FAILURE, MEND], 3, id="not committed"),
+        pytest.param(FILES, [MORE, BREAK, FAILURE, MEND], 3, id="more code before"),
+        pytest.param(
+            FILES, [BREAK, FAILURE, says("sed -i s/min/sum/ src/a.py")], 3, id="unseen"
+        ),
+        pytest.param(
+            FILES,
+            [BREAK, FAILURE, MEND._replace(everywhere=True)],
+            3,
+            id="in several places",
+        ),
+        pytest.param(
+            FILES,
+            [BREAK, FAILURE, says("git switch main"), says("git switch own"), MEND],
+            3,
+            id="other code in between",
+        ),
+    ],
+)
+def test_a_failed_run_does_not_count_if_edits_put_back_the_code_that_passed(
+    change: Repo,
+    check: Check,
+    committed: dict[str, str],
+    before: list[Step],
+    status: int,
+) -> None:
+    """The session mends a fault, and puts it in again to see that its tests fail."""
+    change.commit(committed, SUBJECT)
+    mends = {MEND.path: [(WRONG, RIGHT)]}
+    keep_session(change, TESTS[1], files=BROKEN, edits=mends, before=before)
+    found = check("--no-failing-tests")
+    assert found.status == status
+    assert "1 with a test run" in found.out
 
 
 @pytest.mark.parametrize(

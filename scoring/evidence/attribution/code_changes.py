@@ -1,7 +1,7 @@
 """When a session put other code into the work tree, and which test runs that was for."""
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
 from msgspec.structs import replace
@@ -102,3 +102,26 @@ def failed_in_doubt(run: Sighting, edits: Sequence[Sighting]) -> Sighting:
     if not run.event.may_have_failed or not edits or run.began <= edits[0].time:
         return run
     return run._replace(event=replace(run.event, passed=False, of_other_code=True))
+
+
+def newly_failed(
+    failed: Sighting, runs: Iterable[Sighting], edits: Iterable[Sighting]
+) -> bool:
+    """Return whether a run failed because of the last edit before it.
+
+    That is so where a run of the same command passed that began before the last edit before the
+    failed run, and no run passed that began at or after that edit.
+
+    Args:
+        failed: the failed run.
+        runs: the runs by when they began.
+        edits: the edits of code.
+    """
+    last_edit = max(
+        (edit.time for edit in edits if edit.time < failed.began), default=0
+    )
+    passes = [run for run in runs if run.event.passed]
+    has_passed = any(
+        run.text == failed.text and run.began < last_edit for run in passes
+    )
+    return has_passed and passes[-1].began < last_edit

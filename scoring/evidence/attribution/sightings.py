@@ -38,9 +38,10 @@ from scoring.evidence.transcripts.observed_facts import (
 from scoring.evidence.transcripts.streams import File, SessionKey
 from scoring.text import word_set
 
-from .code_changes import CodeChanges, changes_code, failed_in_doubt
+from .code_changes import CodeChanges, changes_code, failed_in_doubt, newly_failed
 from .correction_counter import CorrectionCounter
 from .sighting import Sighting
+from .texts_put_back import failed_on_what_went
 from .undone_edits import SpoiledRuns, certainly_undone, undone_edits
 
 _TEST_VERIFIERS = word_set("unit test tests integration e2e regression acceptance")
@@ -113,13 +114,17 @@ class Sightings:
             changed_at = self._changed_at(edits_undone, changes.values())
             certain = certainly_undone(certain, passes, changed_at)
         spoiled = SpoiledRuns(undone, certain)
+        of_work = [run for run in _of_work(all_runs, folder) if run not in spoiled]
+        on_what_went = failed_on_what_went(
+            self.seen, of_work, changes.values(), until, committed or ()
+        )
 
         runs = []
         passed_reviews = []
         for run in all_runs:
             ended_late = run.began <= until < run.time
-            if ended_late or run in spoiled:
-                run = run._replace(event=replace(run.event, passed=None))
+            if ended_late or run in spoiled or run in on_what_went:
+                run = _without_verdict(run)
             if not run.agent or run.by in editors:
                 runs.append(run)
             elif run.event.passed and run.began <= until:
@@ -135,9 +140,10 @@ class Sightings:
         )
 
         runs_before_end = [run for run in runs if run.began <= until]
-        judged = runs_before_end
+        aside = set(map(_without_verdict, on_what_went))
+        judged = [run for run in runs_before_end if run not in aside]
         if committed is not None:
-            judged = [failed_in_doubt(run, edits) for run in runs_before_end]
+            judged = [failed_in_doubt(run, edits) for run in judged]
         standing = self._standing(judged, changes, folder)
         if standing and standing.event.passed is False and passed_reviews:
             with_reviews = [*judged, *passed_reviews]
@@ -149,7 +155,7 @@ class Sightings:
             tests = replace(
                 tests,
                 failed_at=(standing.path, standing.line),
-                newly_failed=_newly_failed(standing, runs_before_end, edits),
+                newly_failed=newly_failed(standing, runs_before_end, edits),
             )
         if not runs_before_end or runs_before_end[-1].event.passed is None:
             return tests, None
@@ -344,6 +350,10 @@ def _tested_before(change: Sighting) -> int:
     return change.time
 
 
+def _without_verdict(run: Sighting) -> Sighting:
+    return run._replace(event=replace(run.event, passed=None))
+
+
 def _of_work(runs: Sequence[Sighting], folder: str) -> list[Sighting]:
     """Return the runs in the added work tree that holds the folder of the commit.
 
@@ -354,29 +364,6 @@ def _of_work(runs: Sequence[Sighting], folder: str) -> list[Sighting]:
         if run.work_tree and f"{folder}/".startswith(f"{run.work_tree}/"):
             own = run.work_tree
     return [run for run in runs if not folder or run.work_tree == own]
-
-
-def _newly_failed(
-    failed: Sighting, runs: Iterable[Sighting], edits: Iterable[Sighting]
-) -> bool:
-    """Return whether a run failed because of the last edit before it.
-
-    That is so where a run of the same command passed that began before the last edit before the
-    failed run, and no run passed that began at or after that edit.
-
-    Args:
-        failed: the failed run.
-        runs: the runs by when they began.
-        edits: the edits of code.
-    """
-    last_edit = max(
-        (edit.time for edit in edits if edit.time < failed.began), default=0
-    )
-    passes = [run for run in runs if run.event.passed]
-    has_passed = any(
-        run.text == failed.text and run.began < last_edit for run in passes
-    )
-    return has_passed and passes[-1].began < last_edit
 
 
 def together(parts: Sequence[Sightings]) -> Sightings:

@@ -67,6 +67,7 @@ _SHELL_OF_COWORK = "mcp__workspace__bash"
 
 _ARGUMENTS = word_set(
     "command file_path notebook_path edits content old_string new_string new_source"
+    " replace_all"
 )
 """The arguments of commands and edits that mean something."""
 

@@ -166,14 +166,14 @@ def repeated_line(line: ClaudeLine) -> ClaudeLine:
     return repeated
 
 
-def diff_of(result: RawField) -> list[str]:
+def diff_of(result: RawField) -> list[str] | None:
     """Return the lines of the diff that comes with the result of an edit, each with its sign.
 
-    Empty without a diff, and where a person changed the edit.
+    Empty without a diff; None where a person changed the edit.
     """
     edit: _EditResult = value_of(result, _edit_decoder, _EditResult())
     if edit.userModified:
-        return []
+        return None
     return [line for hunk in edit.structuredPatch for line in hunk.lines]
 
 

@@ -4,13 +4,14 @@ Harnesses have many names for the arguments of tools. No name has two meanings.
 """
 
 import shlex
-from collections.abc import Iterable, Sequence
+from collections.abc import Container, Iterable, Sequence
 from functools import partial
 from typing import Any
 
 from scoring.evidence.commands.git_commands import is_commit_tool
 from scoring.evidence.commands.testruns import TestTools
 from scoring.evidence.transcripts.edits import hunks_of, lines_added
+from scoring.evidence.transcripts.events import key_of_text
 from scoring.text import word_set
 
 from .event_reader import EventReader
@@ -149,17 +150,23 @@ class ToolReader(EventReader):
         path = text_in(_first_of(given, _PATHS))
         whole = _first_of(given, _WHOLE)
         if whole is not None:
-            written = lines_added(text_in(whole))
-            self.note_edit(call, (path,), self.folder, {path: written}, whole=True)
+            text = text_in(whole)
+            changes = {path: lines_added(text)}
+            opened = self.note_edit(call, (path,), self.folder, changes, whole=True)
+            if isinstance(whole, str) and _asks_only_for(given, _PATHS + _WHOLE):
+                opened.show_texts(0, key_of_text(text))
             return
 
         lines: list[int] = []
-        for part in items_in(given, "edits") or [given]:
+        parts = items_in(given, "edits") or [given]
+        for part in parts:
             new = text_in(_first_of(part, _NEW))
             old = text_in(_first_of(part, _OLD))
             lines += lines_added(new, old)
         changes = {path: tuple(lines)}
-        self.note_edit(call, (path,), self.folder, changes, replaces_text=True)
+        opened = self.note_edit(call, (path,), self.folder, changes, replaces_text=True)
+        if parts == [given] and old and _asks_only_for(given, _PATHS + _OLD + _NEW):
+            opened.show_texts(key_of_text(old), key_of_text(new))
 
     def note_diff(self, call: object, diff: str) -> None:
         """Note what the result of a call says that it changed in its file.
@@ -180,6 +187,13 @@ def _first_of(given: object, keys: Iterable[str]) -> Any:
         if value is not None:
             return value
     return None
+
+
+def _asks_only_for(given: object, keys: Container[str]) -> bool:
+    """Return whether the arguments of a call have no other key whose value asks for something."""
+    return isinstance(given, dict) and all(
+        key in keys or not value for key, value in given.items()
+    )
 
 
 def script_of(asked: object) -> str:

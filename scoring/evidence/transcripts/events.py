@@ -248,10 +248,15 @@ class Edit(Event):
     Attributes:
         path: the index of the path in ``texts``.
         by_tool: whether a tool for edits wrote it, and not a redirection of a command.
+        old_text: the key of the one text that the edit replaces; 0 where it writes the whole file,
+            or its texts are not known.
+        new_text: the key of the text that it puts there; 0: not known.
     """
 
     path: int
     by_tool: bool = False
+    old_text: int = 0
+    new_text: int = 0
 
 
 class LinesWritten(Event):
@@ -416,3 +421,8 @@ def key_of_line(line: bytes) -> int:
     """Return the key of a line that has no id, made of its bytes: of 64 bits, and never 0."""
     digest = blake2b(line, digest_size=8).digest()
     return int.from_bytes(digest, "little", signed=True) or 1
+
+
+def key_of_text(text: str) -> int:
+    """Return the key of a text of a file, which no other text is known to have. Never 0."""
+    return key_of_line(text.encode("utf-8", "surrogatepass"))

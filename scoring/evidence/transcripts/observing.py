@@ -8,7 +8,7 @@ written, tests passed, or a commit was made. What is seen of each: docs/EVIDENCE
 
 import posixpath
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from operator import attrgetter
 from typing import Any
 
@@ -130,8 +130,8 @@ class Observations(ObservedTalk):
         lines: AddedLines,
         whole: bool = False,
         replaces_text: bool = False,
-    ) -> None:
-        """Note a call of a tool that edits files.
+    ) -> OpenCall:
+        """Note a call of a tool that edits files, and return it.
 
         Args:
             call: the id of the call.
@@ -149,20 +149,21 @@ class Observations(ObservedTalk):
         opened.note(Edit, self.files.path_numbers(paths, folder), by_tool=True)
         opened.written = self.files.changes(lines, folder, whole=whole)
         self.count_call(opened)
+        return opened
 
-    def note_diff_lines(self, call: object, diff: Callable[[], Iterable[str]]) -> None:
+    def note_diff_lines(
+        self, call: object, diff: Callable[[], Sequence[str] | None]
+    ) -> None:
         """Note what the result of a call shows that it changed. Called before the result is noted.
 
         Args:
             call: the id of the call.
-            diff: returns the lines of a diff, with their signs; only called where that matters.
+            diff: returns the lines of a diff, with their signs, or None where a person changed the
+                edit; only called where that matters.
         """
         opened = self._open_calls.get(self._key_of_call(call))
-        if opened is not None and opened.replaces_text and not opened.ended:
-            lines = [*diff()]
-            opened.written = [
-                self.files.with_whole_lines(change, lines) for change in opened.written
-            ]
+        if opened is not None and opened.written and not opened.ended:
+            opened.note_diff(diff(), self.files)
 
     def note_command(
         self, call: object, text: str, folder: str, patch: str = ""

@@ -137,6 +137,27 @@ class OpenCall:
         """
         self.effects += [kind(*self.place, number, **about) for number in numbers]
 
+    def show_texts(self, old_text: int, new_text: int) -> None:
+        """Let its edits say which texts they replace and put in, by their keys; 0: not known."""
+        for index, effect in enumerate(self.effects):
+            if isinstance(effect, Edit):
+                texts = replace(effect, old_text=old_text, new_text=new_text)
+                self.effects[index] = texts
+
+    def note_diff(self, lines: Sequence[str] | None, paths: PathTexts) -> None:
+        """Note the diff that its result states, with whole lines.
+
+        Args:
+            lines: the lines of the diff, with their signs; None where a person changed the edit.
+            paths: the table of the paths and texts of the transcript.
+        """
+        if lines is None:
+            self.show_texts(0, 0)
+        elif self.replaces_text:
+            self.written = [
+                paths.with_whole_lines(change, lines) for change in self.written
+            ]
+
     def requests(self, count: int) -> list[CommitRequest]:
         """Return the command that made each of ``count`` commits, in their order.
 

@@ -36,7 +36,7 @@ from scoring.evidence.transcripts.edits import (
     lines_patched,
     word_hashes,
 )
-from scoring.evidence.transcripts.events import LinesWritten
+from scoring.evidence.transcripts.events import Edit, LinesWritten, key_of_text
 from scoring.evidence.transcripts.facts import TranscriptPlaces
 
 OLD, NEW, MORE = "print(one)", "print(two)", "print(three)"
@@ -314,6 +314,40 @@ def test_readers_note_the_lines_that_are_written(
     written = events.of(LinesWritten)
     assert [without_words(edit.hashes) for edit in written] == wrote
     assert all(events.texts[edit.path].endswith("a.py") for edit in written)
+
+
+@cases(
+    "lines, texts",
+    {
+        "one text": (edit(old_string=OLD, new_string=NEW), (OLD, NEW)),
+        "a whole file": (write(NEW), (None, NEW)),
+        "not each place of a text": (
+            edit(old_string=OLD, new_string=NEW, replace_all=True),
+            (None, None),
+        ),
+        "not several texts": (
+            edit(edits=[{"old_string": OLD, "new_string": NEW}] * 2),
+            (None, None),
+        ),
+        "not where the user changed it": (
+            renames(stated(userModified=True)),
+            (None, None),
+        ),
+        "not what a shell writes": (
+            call("Bash", command=f"cat > a.py <<'E'\n{NEW}\nE"),
+            (None, None),
+        ),
+    },
+)
+def test_an_edit_shows_which_text_it_replaces(
+    lines: list[Line], texts: tuple[str | None, str | None]
+) -> None:
+    reader = Lines(HARNESSES, Tools())
+    reader.block(as_bytes(lines).splitlines())
+    (events,) = reader.events().values()
+    (shown,) = events.of(Edit)
+    keys = tuple(0 if text is None else key_of_text(text) for text in texts)
+    assert (shown.old_text, shown.new_text) == keys
 
 
 @cases(
