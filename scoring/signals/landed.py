@@ -50,6 +50,7 @@ _SUPPLY = {
     Unknown.TOO_YOUNG: (
         "score it again when it has landed, or the trunk's newest commit is 14 days newer"
     ),
+    Unknown.PROPOSED: "score it again when it has landed",
     Unknown.NOT_FOUND: _FETCH_HEADS,
     Unknown.ELSEWHERE: _FETCH_HEADS,
     Unknown.ALIKE: _FETCH_HEADS,
@@ -81,6 +82,7 @@ UNKNOWN_WORDS = {
     Unknown.TOO_YOUNG: (
         "commit {sha} not found on {trunk}: {share} lines are there, and it is not 14 days old"
     ),
+    Unknown.PROPOSED: "commit {sha} is proposed: HEAD has it, and {trunk} has not",
     Unknown.ALIKE: (
         "commit {sha} not found on {trunk}: {share} lines are there, but its subject is"
     ),

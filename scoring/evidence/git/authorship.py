@@ -20,6 +20,7 @@ from .commit_names import without_number
 from .facts import (
     MESSAGE,
     NOT_LANDED,
+    RELEASED,
     STANDS,
     Landing,
     LandingBySha,
@@ -133,9 +134,21 @@ class AttributedHistory(CommitHistory):
 
     def _with_releases(self, landings: Sequence[Landing]) -> Sequence[Landing]:
         """Return landings, in their order, where work off the trunk may be in a release."""
-        if self.trunk.commit and not self.trunk.shallow:
-            return self._held.with_releases(landings)
-        return landings
+        if not self.trunk.commit or self.trunk.shallow:
+            return landings
+        return list(map(self._open_if_proposed, self._held.with_releases(landings)))
+
+    def _open_if_proposed(self, landing: Landing) -> Landing:
+        """Return a landing, which is not known yet where the commit is :attr:`proposed`.
+
+        It may still land, however old it is. That a release has it counts only later: the author
+        chooses how the branch is called.
+        """
+        if landing.sha not in self.proposed:
+            return landing
+        if landing.found_by not in (NOT_LANDED, RELEASED):
+            return landing
+        return replace(landing, found_by="", unknown=Unknown.PROPOSED, tip=None)
 
     def _with_undone(self, landings: Sequence[Landing]) -> list[Landing]:
         """Return landings, in their order, with what undid the work of each.

@@ -61,6 +61,7 @@ class Unknown(StrEnum):
     NOT_FOUND = "some of its lines are on the trunk"
     ELSEWHERE = "its lines are in other files of the trunk"
     TOO_YOUNG = "none of its lines is on the trunk yet"
+    PROPOSED = "it is proposed: HEAD has it, and the trunk has not"
     ALIKE = "none of its lines is on the trunk, but its subject is"
     NO_LINES = "it adds no lines that could be found"
     LARGE = "it adds too many lines"
