@@ -28,8 +28,8 @@ LANDED = SignalID("landed")
 _SUB_SCORES_OF_DECISIONS = {"accept": 1.0, "reject": 0.0, "escalate": 0.5}
 
 _FETCH = "fetch the objects that are missing: git fetch --refetch --no-filter"
-_FETCH_HEADS = (
-    "fetch the heads of pull requests:"
+_MERGE = (
+    "merge it; if a pull request did, fetch the heads of those:"
     " git fetch origin '+refs/pull/*/head:refs/remotes/origin/pr/*'"
 )
 _NAME_TRUNK_COMMIT = "name the trunk commit that holds the work"
@@ -51,9 +51,9 @@ _SUPPLY = {
         "score it again when it has landed, or the trunk's newest commit is 14 days newer"
     ),
     Unknown.PROPOSED: "score it again when it has landed",
-    Unknown.NOT_FOUND: _FETCH_HEADS,
-    Unknown.ELSEWHERE: _FETCH_HEADS,
-    Unknown.ALIKE: _FETCH_HEADS,
+    Unknown.NOT_FOUND: _MERGE,
+    Unknown.ELSEWHERE: _MERGE,
+    Unknown.ALIKE: _MERGE,
     Unknown.PART: _NAME_TRUNK_COMMIT,
     Unknown.NO_LINES: _NAME_TRUNK_COMMIT,
     Unknown.LARGE: _NAME_TRUNK_COMMIT,

@@ -32,6 +32,18 @@ def test_open_work_with_a_commit_has_the_figure_of_its_signal() -> None:
     assert advice.endswith("or the trunk's newest commit is 14 days newer")
 
 
+def test_work_that_is_there_in_part_may_be_merged_or_be_in_a_pull_request() -> None:
+    def advice(unknown: Unknown) -> str:
+        trunk = Trunk("refs/heads/main", "main", "f446dcfc", "")
+        landing = Landing(
+            sha="83c840a2c85f", unknown=unknown, trunk=trunk, rules="attributed"
+        )
+        return missing_commit(facts_of(IterationRecord(), landing=landing))
+
+    assert advice(Unknown.NOT_FOUND).startswith("merge it; if a pull request did, ")
+    assert advice(Unknown.SHALLOW).startswith("fetch the whole history: ")
+
+
 def test_open_work_without_a_commit_is_known_by_the_lines_that_it_wrote() -> None:
     unit = Unit("u", "rest", state="open", written_here=18, lines_there=1)
     assert unit_text(unit) == "Open: the trunk has 1 of the 18 lines it wrote"
