@@ -250,21 +250,26 @@ def prepared_settings(options: PlainData, files: bool = True) -> Settings:
     """
     settings = resolve_settings(options, files=files)
     if settings.cache_dir and not settings.no_cache:
-        _make_cache(settings.cache_dir)
+        _refuse_locked_cache(settings.cache_dir)
     remove_stale_directories()
     remove_stale_files(settings.iter_log_dir)
     return settings
 
 
-def _make_cache(folder: Path) -> None:
-    """Make the folder that the user named for the store, and check that it can be written.
+def _refuse_locked_cache(folder: Path) -> None:
+    """Refuse a folder for the store that cannot be written, or made. Nothing is made here.
 
     Raises:
-        OptionError: that is not so.
+        OptionError: it is such a folder.
     """
     try:
-        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        problem = "" if os.access(folder, os.W_OK | os.X_OK) else "cannot be written"
+        folders = (folder, *folder.absolute().parents)
+        existing = next(each for each in folders if each.exists())
+        problem = ""
+        if not existing.is_dir():
+            problem = "not a directory"
+        elif not os.access(existing, os.W_OK | os.X_OK):
+            problem = "cannot be written"
     except OSError as e:
         problem = reason(e)
     if problem:
