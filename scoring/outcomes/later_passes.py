@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from scoring.evidence.commands.tested_code import are_no_code
+from scoring.evidence.commands.testruns import tests_named
 from scoring.evidence.scopes import CodeFiles, is_code
 from scoring.evidence.transcripts.events import (
     CodeSwitched,
@@ -23,7 +24,7 @@ from scoring.grouping import lists_by_key
 from .unit import OpenUnit
 
 _Command = tuple[SessionKey, str, str]
-"""The session that ran a command, its folder, and its first words."""
+"""The session that ran a command, its folder, and its first words, as they name the tests."""
 
 
 class _Run(NamedTuple):
@@ -116,7 +117,7 @@ def _runs(files: Iterable[File]) -> Iterator[tuple[_Command, _Run]]:
             if event.passed is None and not event.may_have_failed:
                 continue
 
-            key = (file.key, file.text(event.folder), command)
+            key = (file.key, file.text(event.folder), tests_named(command))
             place = (file.transcript.path, event.line + 1)
             began = file.times[file.index_of_call(index, event)]
             yield key, _Run(place, began, file.times[index], event)

@@ -33,6 +33,12 @@ _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069\ud800-\udf
 _STOPS_ON_FAILURE = re.compile(r"set (?:-[a-z]*e|-[a-z]*o errexit)|exit\b|return\b")
 _ENDS_WITH_SUCCESS = re.compile(r"(?:exit|return)(?: 0)?$")
 
+_ONLY_SHOWS = re.compile(
+    r"-(?:[qsv]+|r\w+)|--(?:quiet|verbose|no-header|no-summary|showlocals"
+    r"|(?:tb|color|capture|durations)=\w+)"
+)
+"""Matches an option of pytest that changes what is shown, and not which tests run."""
+
 
 class ExitProof(NamedTuple):
     """What the exit status of a line proves about one command in it.
@@ -338,6 +344,17 @@ def _hooks_in(
                 return "before"
             return "after"
     return ""
+
+
+def tests_named(label: str) -> str:
+    """Return the label of a test command without options of pytest that change only what is shown.
+
+    One that is cut off, or of another tool, is returned as it is.
+    """
+    words = label.split()
+    if label.endswith("…") or "pytest" not in words:
+        return label
+    return " ".join(word for word in words if not _ONLY_SHOWS.fullmatch(word))
 
 
 def _label(words: Words) -> str:
