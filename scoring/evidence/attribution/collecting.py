@@ -95,7 +95,7 @@ class _Collector:
         for part, program in file.in_parts(ProgramRun):
             self.sightings[part].programs.add(program.program)
 
-    def finish(self) -> Mapping[int, Sightings]:
+    def finish(self) -> defaultdict[int, Sightings]:
         """Match runs with results in other files, and return what was seen in each part, by time.
 
         A run counts in the part in which it began. A run without a result counts without a verdict:
@@ -253,7 +253,7 @@ def _without_result(run: TestRun) -> TestRun:
 
 def sightings_of(
     files: Iterable[File], iteration_of: Mapping[int, int]
-) -> Mapping[int, Sightings]:
+) -> defaultdict[int, Sightings]:
     """Return what was seen, by the number of the part.
 
     Args:
@@ -315,7 +315,7 @@ def places_seen(
     return tuple(places)
 
 
-def lines_found(files: Iterable[File]) -> Mapping[int, list[LinesFound]]:
+def lines_found(files: Iterable[File]) -> defaultdict[int, list[LinesFound]]:
     """Return where the lines of each part are, by the number of the part.
 
     A part has one item for each transcript with lines of it, in the order of ``files``.

@@ -17,8 +17,11 @@ from scoring.grouping import lists_by_key
 
 from .session_trees import AllWork
 
-_HORIZON = 14 * 86_400
-"""How many seconds after the last edit a commit with that edit may be authored."""
+COMMIT_HORIZON = 14 * 86_400
+"""How many seconds after the last edit for a checkpoint its commit may be authored.
+
+Where no edits are compared, it is after the checkpoint was stored.
+"""
 
 
 class _Edited(NamedTuple):
@@ -178,7 +181,7 @@ def _up_to_last_listing(
     """
     shas = [
         sha
-        for sha in git.authored_between(edited.until, edited.until + _HORIZON)
+        for sha in git.authored_between(edited.until, edited.until + COMMIT_HORIZON)
         if len(git.commits[sha].parents) < 2
     ]
     shas.sort(key=lambda sha: (git.commits[sha].authored, sha not in git.walk))

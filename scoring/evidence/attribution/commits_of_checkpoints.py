@@ -14,7 +14,7 @@ from scoring.evidence.transcripts.events import LinesWritten
 from scoring.evidence.transcripts.facts import NS, timestamp_ns
 from scoring.evidence.transcripts.streams import File
 
-from .commits_by_listing import commits_by_listing, files_by_checkpoint
+from .commits_by_listing import COMMIT_HORIZON, commits_by_listing, files_by_checkpoint
 from .session_trees import AllWork
 from .written import (
     LEAST_LINES,
@@ -26,9 +26,6 @@ from .written import (
 
 _NEAR_SECONDS = 5
 """How many seconds the author time of a commit may be from when its checkpoint was stored."""
-
-_HORIZON = 14 * 86_400
-"""How many seconds after a checkpoint was stored a commit with its lines may be authored."""
 
 
 def commits_of_unnamed(read: AllWork, git: AttributedHistory) -> dict[str, str]:
@@ -157,10 +154,10 @@ def _made_after(stored: float, git: AttributedHistory) -> list[str]:
     """Return the commits that may have a checkpoint's lines, by committer time.
 
     They were committed at most five seconds before the checkpoint was stored, and authored from a
-    day before that to :data:`_HORIZON` after that; both ends count.
+    day before that to :data:`COMMIT_HORIZON` after that; both ends count.
     """
     in_time = []
-    for sha in git.authored_between(stored - 86_400, stored + _HORIZON):
+    for sha in git.authored_between(stored - 86_400, stored + COMMIT_HORIZON):
         committed = git.commits[sha].time or 0
         if committed >= stored - _NEAR_SECONDS:
             in_time.append((committed, sha))

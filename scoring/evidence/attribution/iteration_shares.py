@@ -153,14 +153,14 @@ class Share:
         own: the numbers of the parts that the iteration owns.
         voting: the numbers of all parts that vote on the iteration, its own first, or those of the
             iteration in ``shared``.
-        method: how its lines were found; None without lines.
-        sessions: the keys of the sessions of its lines, sorted.
+        method: how its sessions were found, also where these have no lines; None where none count.
+        sessions: the keys of these sessions, sorted.
         other_sessions: the keys of the sessions of its checkpoints that did other work, sorted.
         problem: why the iteration has no lines of its own; "" where it has some, or while no reason
             is known.
         counted_for: the index of the earlier iteration that has its commit; None without one.
         shared: the index of the iteration with which it shares a part; None without one.
-        end: when the iteration ended, in ns since 1970; None without lines.
+        end: when the iteration ended, in ns since 1970; None: not known.
         made: what the last line that shows its commit shows; None without such a line.
         checkpoints_with_totals: the ids of its checkpoints of which only the totals are known, and
             that no other iteration names.
@@ -220,7 +220,7 @@ class OwnedLines:
         return free
 
     def take(self, index: int, lines: Iterable[int]) -> None:
-        """Give lines to the iteration of an index, whatever they belonged to before."""
+        """Give lines to an iteration by its index, or mark them ``OTHER_COMMIT``."""
         for line in lines:
             self.owners[line] = index
 

@@ -255,9 +255,9 @@ def _written_by_agents(
             tops = work.work_trees.all_tops
             folder = share.made.folder if share.made else ""
             written_share = least_share(commit_lines, lines, tops, folder)
-            hashes = set(
-                chain.from_iterable(map(chain.from_iterable, map(dict.values, lines)))
-            )
+            hashes: set[int] = set()
+            for lines_of_part in lines:
+                hashes.update(chain.from_iterable(lines_of_part.values()))
             committed = [line for line in commit_lines if line[1] in hashes]
             by_agents[share.index] = _WrittenByAgents(written_share, committed)
     return by_agents

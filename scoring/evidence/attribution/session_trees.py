@@ -117,7 +117,7 @@ class Tree:
 
 
 class SessionPart(NamedTuple):
-    """Lines of a tree that follow each other.
+    """Lines of a tree that follow each other. Its methods take paths as commits have them.
 
     Attributes:
         tree: the tree.
@@ -160,7 +160,7 @@ class SessionPart(NamedTuple):
 
     @property
     def began_after(self) -> int:
-        """When the line before the part, which is a commit's, was written. 0 without a line."""
+        """When the line before the part was written, in ns since 1970. 0 without such a line."""
         return self.tree.times[self.start - 1] if self.start else 0
 
     @property
@@ -190,7 +190,7 @@ class SessionPart(NamedTuple):
         ]
 
     def reports_until(self, user_times: Sequence[int]) -> int:
-        """Return when the report of the commit before ends: at an edit or a text of the user.
+        """Return when the report of the commit before ends, in ns: at an edit or a user's text.
 
         It also ends where nothing was written for an hour before a line, as where a session is
         resumed. The earliest counts, from the last line before the part on, which may be a text of
@@ -209,7 +209,7 @@ class SessionPart(NamedTuple):
         return min(ends, default=NS_MAX)
 
     def last_edit(self, name: str) -> int | None:
-        """Return when a file of a commit was last edited in the part, or None where it was not."""
+        """Return when a file was last edited in the part, in ns since 1970, or None."""
         edits = self.inside(self.tree.edited.get(name, ()))
         return self.tree.times[edits[-1]] if edits else None
 

@@ -54,7 +54,7 @@ class Sightings:
     Attributes:
         seen: the sightings, by time.
         edited: by session and path, when the session first edited the file in the repository, in
-            ns since 1970, and in this order. It has all lines of the sessions.
+            ns since 1970, ascending. Edits in all lines of the sessions count, not only these.
         programs: the keys of the names of programs that ran.
     """
 

@@ -149,7 +149,7 @@ def least_share(
         added: how often the commit adds each significant line, by the path and the line's hash.
         written: what was written, in one or more parts.
         tops: the tops of work trees, which tell which file a path means.
-        folder: the folder in which the commit was made; "": not known.
+        folder: where the commit was made; lines in other files there count too; "": not known.
 
     Returns:
         A share above 0 and up to 1; None where no line is known to be written.
@@ -247,7 +247,7 @@ def _is_file(name: str, written_file: WrittenFile) -> bool:
 def possible_names(file: WrittenFile, names: Container[str]) -> list[str]:
     """Return which of some names a written file may have in a repository, the longest first.
 
-    All of them are in composed form.
+    Both ``names`` and what is returned are in composed form (:func:`composed`).
     """
     written_file = WrittenFile(composed(file.folder), composed(file.path))
     whole = written_file.whole_path

@@ -62,7 +62,10 @@ def people_named(authors: Iterable[str], user: Identity | None) -> set[str] | No
 
 
 def is_by(people: set[str] | None, author: Identity) -> bool:
-    """Return whether an author is one of the people that :func:`people_named` returned."""
+    """Return whether an author is one of the people that :func:`people_named` returned.
+
+    True for all authors where it returned None.
+    """
     return people is None or not people.isdisjoint(folded(author))
 
 

@@ -45,7 +45,7 @@ class CommitPair(NamedTuple):
 
     Attributes:
         commit: the commit, mostly the newer one.
-        base: what it is compared with; "" for a commit without a parent, which adds all it has.
+        base: what it is compared with; "" for its parents; a first commit adds all it has then.
     """
 
     commit: str
@@ -81,13 +81,13 @@ class Change(NamedTuple):
         return {self.path, self.old_path}
 
 
-ChangedFiles = tuple[Change, ...]
+Changes = tuple[Change, ...]
 """All paths that differ between two commits."""
 
 
 def net_changes(
     repository: GitRepository, pairs: Sequence[CommitPair]
-) -> dict[CommitPair, ChangedFiles]:
+) -> dict[CommitPair, Changes]:
     """Return what changed over each pair, with renames. Pairs that git cannot compare are left out.
 
     Where git cannot look for renames of changed files, only unchanged files count as renamed.
@@ -102,13 +102,16 @@ def changes(
     repository: GitRepository,
     pairs: Iterable[CommitPair],
     renames: str = "--no-renames",
-) -> dict[CommitPair, ChangedFiles]:
+) -> dict[CommitPair, Changes]:
     """Return what changed over each pair, without the pairs that git cannot compare.
 
     Args:
         repository: an open repository.
         pairs: what to compare.
         renames: git's option about renames, such as ``--find-renames``.
+
+    Raises:
+        GaveUpError: as for :func:`compare`.
     """
     wanted = list(dict.fromkeys(pairs))
     options = (*_OPTIONS, renames)
@@ -276,7 +279,7 @@ def refuse_many(count: int, limit: int, commit: str, things: str) -> None:
         raise TooLargeError(f"{commit[:12]} changes more than {limit:,} {things}")
 
 
-def _parse_raw_diffs(fields: Iterable[bytes]) -> Iterator[tuple[str, ChangedFiles]]:
+def _parse_raw_diffs(fields: Iterable[bytes]) -> Iterator[tuple[str, Changes]]:
     """Yield each header, which is a commit, and the changes under it.
 
     An entry starts with a colon. Its status says whether one or two paths follow.

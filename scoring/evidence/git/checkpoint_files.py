@@ -99,7 +99,7 @@ def files_on_branch(
 ) -> list[CheckpointFiles]:
     """Return the files of the checkpoints at a commit, in ascending order of checkpoint ids.
 
-    Files with other names are ignored. Where git cannot list the commit, the list is empty, and of
+    Any other files of the commit are left out. Where git cannot list it, the list is empty, and of
     more than :data:`MOST_CHECKPOINTS` only those with the lowest ids count. There is a warning in
     both cases.
     """

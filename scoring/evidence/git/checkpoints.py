@@ -41,7 +41,7 @@ ALL_METADATA_LIMIT = 256 << 20
 COUNT_LIMIT = 1 << 40
 """The largest number that metadata may state."""
 
-TEXT_LIMIT = 256
+METADATA_TEXT_LIMIT = 256
 """Characters of the longest text that is taken from metadata."""
 
 _PATH_LIMIT = 4096  # characters
@@ -350,7 +350,11 @@ def _number_of_file(name: str) -> int:
 
 def _text(value: object) -> str:
     """Return a value that is a short, printable text, or "" for any other one."""
-    if isinstance(value, str) and len(value) <= TEXT_LIMIT and value.isprintable():
+    if (
+        isinstance(value, str)
+        and len(value) <= METADATA_TEXT_LIMIT
+        and value.isprintable()
+    ):
         return value
     return ""
 

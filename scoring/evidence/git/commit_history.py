@@ -41,7 +41,7 @@ class WrittenCommit(NamedTuple):
         sha: the full SHA.
         parents: the full SHAs of its parents.
         time: author time in seconds since 1970; None when git has none.
-        date: the author's day, as YYYY-MM-DD.
+        date: the author's day, as YYYY-MM-DD; "" where git has none.
         subject: the subject.
         checkpoints: the ids of the checkpoints that the message names.
         agents: the agents that author, committer and message name.
@@ -279,7 +279,7 @@ class CommitHistory(TrunkHistory):
         return written
 
     def checkpoints_without_commit(self, names: Collection[str]) -> set[str]:
-        """Return which ids of checkpoints the message of no commit here names."""
+        """Return those of some ids of checkpoints that no message of a commit here names."""
         left = set(names)
         for commit in self.walk.values():
             left.difference_update(checkpoint_ids(commit.message))

@@ -332,7 +332,8 @@ class GitFacts(ABC):
     """What git says about the commits of one log.
 
     Git is asked in batches, however long the log is. Every question may raise a GitError: git
-    cannot read the repository, or does not answer in time.
+    cannot read the repository, or does not answer in time. With :attr:`.GitTime.is_strict` of the
+    repository it may raise a GaveUpError too.
 
     Attributes:
         rules: the rules under which facts are found.
@@ -355,7 +356,7 @@ class GitFacts(ABC):
     def committed(self, name: str) -> int | None:
         """Return the committer time of the commit that a field names, in seconds since 1970.
 
-        None means that the field names no commit, or one that git cannot read.
+        None means that the field names no commit, or one of which git has no time.
         """
         sha = self._resolved[name]
         if sha and sha in self._named:

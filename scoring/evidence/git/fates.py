@@ -12,7 +12,7 @@ from typing import NamedTuple
 from scoring.errors import TooLargeError
 from scoring.grouping import lists_by_key
 
-from .changes import MOST_CHANGES, ChangedFiles, CommitPair, changes
+from .changes import MOST_CHANGES, Changes, CommitPair, changes
 from .followed_lines import Fate, FollowedLines, FollowedTrunk, LineIds, State, combined
 from .graph import CommitGraph
 from .patches import FilePatch, Hunk, Patch, files_after
@@ -196,7 +196,7 @@ class _Walk(NamedTuple):
         return [CommitPair(commit, parent) for parent in parents or [""]]
 
     def _lose_sight(
-        self, commit: str, states: Iterable[State], changed: ChangedFiles | None
+        self, commit: str, states: Iterable[State], changed: Changes | None
     ) -> None:
         """Drop from states the files in which it is not known what a commit changes.
 

@@ -14,7 +14,7 @@ from scoring.frozen import Texts
 from scoring.log.model import IterationRecord, Records
 from scoring.text import trim
 
-from .changes import ChangedFiles, CommitPair, net_changes
+from .changes import Changes, CommitPair, net_changes
 from .facts import Changed, GitFacts, Landing, LandingBySha, Tip, Unknown
 from .graph import CommitGraph
 from .landed_lines import AttributedLandings
@@ -167,7 +167,7 @@ def changed_files(
 
 
 def _touched_paths(
-    changes: Mapping[CommitPair, ChangedFiles],
+    changes: Mapping[CommitPair, Changes],
     pairs: Sequence[CommitPair],
 ) -> set[str]:
     """Return the paths that a commit touched itself.

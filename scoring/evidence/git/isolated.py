@@ -15,7 +15,7 @@ from typing import NamedTuple
 from scoring.errors import GitError
 from scoring.temporary import temporary_directory
 
-from .changes import ChangedFiles, CommitPair, changes
+from .changes import Changes, CommitPair, changes
 from .checkout import object_format
 from .facts import MERGE_GIT
 from .graph import CommitGraph
@@ -182,7 +182,7 @@ def same_changes(
     graph: CommitGraph,
     isolated: Git,
     wanted: Mapping[str, Sequence[CommitPair]],
-    changed: Mapping[CommitPair, ChangedFiles],
+    changed: Mapping[CommitPair, Changes],
 ) -> SameChanges:
     """Return which trunk commits make the same change as each pair.
 

@@ -69,7 +69,7 @@ def object_stamps(
 
     Args:
         repository: the directory that all its work trees share.
-        cache_dir: where answers are kept.
+        cache_dir: where answers are kept; None: nowhere, so that the stamps are new each time.
         keeps: whether answers are kept. If not, they are only read.
     """
     key = b"%b\0objects for %d" % (bytes(repository), os.geteuid())

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from functools import cached_property, partial
 from itertools import chain
 
-from .changes import ChangedFiles, CommitPair, changes
+from .changes import Changes, CommitPair, changes
 from .facts import (
     LATER_ANCESTOR,
     MERGE_GIT,
@@ -53,7 +53,7 @@ class OwnChanges:
         old_git: the version of a git that is too old to merge; None of any other.
     """
 
-    files: dict[CommitPair, ChangedFiles] = field(default_factory=dict)
+    files: dict[CommitPair, Changes] = field(default_factory=dict)
     landings: dict[str, Landing | None] = field(default_factory=dict)
     unsure: set[str] = field(default_factory=set)
     old_git: tuple[int, int] | None = None

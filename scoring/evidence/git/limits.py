@@ -54,8 +54,8 @@ _MEMORY_PER_BYTE = 4  # bytes that git takes to read a history, for each byte of
 
 _COMPARES_NO_OTHERS = "it compares no others: what they changed is not known"
 
-Question = TypeVar("Question")
-Reply = TypeVar("Reply")
+_Question = TypeVar("_Question")
+_Reply = TypeVar("_Reply")
 
 
 class GitTime:
@@ -160,7 +160,7 @@ class GitTime:
 
     @contextmanager
     def lost_unless_answered(self) -> Iterator[None]:
-        """Count the time of the block as waiting, and as lost if a GitError ends it."""
+        """Count the time of the block as waiting, and if a GitError ends it, :meth:`lose` it."""
         start = time.monotonic()
         try:
             with self.waiting():
@@ -192,11 +192,11 @@ class GitTime:
 
 
 def ask_in_batches(
-    ask: Callable[[Sequence[Question]], Mapping[Question, Reply] | None],
-    questions: Iterable[Question],
+    ask: Callable[[Sequence[_Question]], Mapping[_Question, _Reply] | None],
+    questions: Iterable[_Question],
     git_time: GitTime,
     most_failures: int = MOST_FAILURES,
-) -> dict[Question, Reply]:
+) -> dict[_Question, _Reply]:
     """Return the answers by question. A question without an answer is left out.
 
     Args:
@@ -211,7 +211,7 @@ def ask_in_batches(
     Raises:
         GaveUpError: further questions stay unanswered, and ``git_time`` is strict.
     """
-    answers: dict[Question, Reply] = {}
+    answers: dict[_Question, _Reply] = {}
     everything = list(dict.fromkeys(questions))
     waiting = [everything] if everything else []
     failures = 0

@@ -60,7 +60,8 @@ class LineHistory:
     """The lines of a repository's commits, read from git once and kept in the store.
 
     Objects of git never change, so what is kept about them is right until one of them is gone.
-    Where replacements, grafts or a shallow clone change what git says, nothing is kept.
+    Where replacements, grafts or a shallow clone change what git says, nothing is kept. What
+    compares pairs may raise a GaveUpError, as :func:`.compare`.
 
     Attributes:
         repository: the repository.

@@ -32,8 +32,8 @@ class CountedLines(NamedTuple):
 
     lines: int
     present: int
-    by_commit: Mapping[str, int]
-    distinct: Mapping[str, int]
+    by_commit: Counter[str]
+    distinct: Counter[str]
     anywhere: int
 
     def share(self, commit: str) -> LineShare:

@@ -45,12 +45,9 @@ def bare_text(line: bytes) -> bytes:
     """
     if b'\\n"' in line[-6:]:
         string = _JSON_STRING.fullmatch(line)
-        with contextlib.suppress(msgspec.MsgspecError):
-            line = (
-                msgspec.json.decode(string[1] + b'"', type=str).encode()
-                if string
-                else line
-            )
+        if string:
+            with contextlib.suppress(msgspec.MsgspecError):
+                line = msgspec.json.decode(string[1] + b'"', type=str).encode()
     text = line.translate(None, b" \t\r\f\v")
     if len(text) > _LONG:
         return blake2b(text, digest_size=16).digest()

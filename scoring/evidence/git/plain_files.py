@@ -53,7 +53,8 @@ def refuse_pipes_around(directory: Path) -> None:
     A directory outside of any work tree passes.
 
     Raises:
-        GitError: a pipe or device is in place of such a file, or the file is too large.
+        GitError: a pipe or device is in place of such a file, the file is too large, or there are
+            too many replacements or included settings.
     """
     top = checkout_around(directory)
     if top:
@@ -68,7 +69,7 @@ def refuse_pipes_in(repository: Path) -> None:
         repository: its ``.git``, which all its work trees share.
 
     Raises:
-        GitError: a pipe or device is in place of a file, or a file is too large.
+        GitError: as for :func:`refuse_pipes_around`.
     """
     _refuse_pipes_among_settings(repository)
     for folder in folders_of_objects(repository / "objects"):

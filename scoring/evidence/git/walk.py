@@ -27,7 +27,7 @@ _LOG_FORMAT = (
     "--date=raw",
     "--format=%H%x00%P%x00%ct%x00%at%x00%ad%x00%an%x00%ae%x00%cn%x00%ce%x00%s%x00%B%x00",
 )
-TEXT_LIMIT = 128 << 10
+MESSAGE_LIMIT = 128 << 10
 """Characters of a message or a subject that are read."""
 
 _NAME_LIMIT = 256  # characters of a name or an address that are read
@@ -163,7 +163,7 @@ def subjects_of(repo_dir: Path | str, shas: Iterable[str]) -> dict[str, str]:
     """Return the subjects of commits by their SHAs, without those that git cannot read.
 
     Raises:
-        NotARepositoryError: ``repo_dir`` is in no work tree, and a commit is asked about.
+        NotARepositoryError, GitError: a commit is asked about, and ``repo_dir`` cannot be opened.
     """
     wanted = list(dict.fromkeys(shas))
     if not wanted:
@@ -177,16 +177,16 @@ def subjects_of(repo_dir: Path | str, shas: Iterable[str]) -> dict[str, str]:
 def _parse_log(fields: Iterable[bytes], git_time: GitTime) -> Iterator[Commit]:
     """Yield the commits of a log, from all fields of it. Long texts are cut.
 
-    Few bytes of a repository can be gigabytes of text. So a text is cut to :data:`TEXT_LIMIT`, and
-    after :data:`MOST_OF_LONG_TEXTS` to :data:`SHORT_TEXT`, of which ``git_time`` warns. No check
-    ends by that, since a long trunk may have as many: trailers are at the end of a message, and
-    what undoes other commits says so at the beginning.
+    Few bytes of a repository can be gigabytes of text. So a text is cut to :data:`MESSAGE_LIMIT`,
+    and after :data:`MOST_OF_LONG_TEXTS` to :data:`SHORT_TEXT`, of which ``git_time`` warns. No
+    check ends by that, since a long trunk may have as many: trailers are at the end of a message,
+    and what undoes other commits says so at the beginning.
     """
 
     def cut(text: str) -> str:
-        git_time.long_texts += max(min(len(text), TEXT_LIMIT) - SHORT_TEXT, 0)
+        git_time.long_texts += max(min(len(text), MESSAGE_LIMIT) - SHORT_TEXT, 0)
         if git_time.long_texts <= MOST_OF_LONG_TEXTS:
-            return text[:TEXT_LIMIT]
+            return text[:MESSAGE_LIMIT]
 
         git_time.warn_once(
             "many commits have long messages, which take long to read",

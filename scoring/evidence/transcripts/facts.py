@@ -394,7 +394,7 @@ def _start_of_minute(text: str, zone: str) -> int | None:
 
 
 def clamp_ns(ns: int) -> int:
-    """Cut a time to what 64 bits hold."""
+    """Return a time, in ns since 1970, cut to :data:`NS_MAX` or its negative."""
     if -NS_MAX <= ns <= NS_MAX:
         return ns
     return NS_MAX if ns > 0 else -NS_MAX

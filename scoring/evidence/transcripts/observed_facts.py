@@ -134,7 +134,7 @@ class ClaimSeen(NamedTuple):
 
     @property
     def where(self) -> str:
-        """The path and the line."""
+        """The path and the line, as ``path:line``."""
         return f"{self.path}:{self.line}"
 
 
@@ -158,8 +158,8 @@ class Observed(Frozen):
     """What was seen in the lines that belong to one iteration.
 
     Attributes:
-        method: how the lines were found; None without lines.
-        sessions: the ids of the sessions that the lines are of.
+        method: how its sessions were found, also where these have no lines; None where none count.
+        sessions: the ids of these sessions.
         problem: why the iteration has no lines, or none that say anything, as in ``2 sessions
             overlap``; "" otherwise.
         shared_with: the number of the earlier iteration that has the same part and observations,

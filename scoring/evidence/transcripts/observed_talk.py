@@ -53,7 +53,7 @@ class ObservedTalk:
         self._is_idle = False
 
     def note_agent_text(self, text: str) -> None:
-        """Note a text of the agent to the user. Not for texts of sub-agents, nor for blank ones."""
+        """Note a text of the agent to the user, unless it is blank. Not for texts of sub-agents."""
         if text.strip():
             self._is_idle = False
             claims = claims_tests_pass(text)
@@ -116,9 +116,9 @@ class ObservedTalk:
         self._idle_prompts = 0
 
     def _note_decline(self, response: int, reason: str, *, of_question: bool) -> None:
-        """Note that the user refused a call.
+        """Note that the user refused a call, which may be to decline a question.
 
-        To decline a question is not a correction: it only keeps the interruption that follows from
+        To decline one is not a correction: it only keeps the interruption that follows from
         counting as one.
 
         Args:

@@ -44,6 +44,7 @@ class Observations(ObservedTalk):
     :meth:`begin_line` begins a line, and the methods ``note_…`` take what is in it. Methods that
     are named as a question, such as :meth:`makes_commits`, change nothing. :meth:`fill` ends the
     reading. The id of a call may be any value: a call with another value than a text has no id.
+    What notes a call raises an OSError where too many calls are held.
 
     Attributes:
         refused_calls: the keys of calls that the user refused, which do not count as calls.
@@ -287,10 +288,7 @@ class Observations(ObservedTalk):
         return opened is not None and bool(opened.commits)
 
     def note_refusal(self, call: object, reason: str = "") -> None:
-        """Note that the user refused a call.
-
-        To decline a question is not a correction: it only keeps the interruption that follows from
-        counting as one.
+        """Note that the user refused a call, which may be to decline a question.
 
         Args:
             call: the id of the call, which then does not count.

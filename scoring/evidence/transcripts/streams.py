@@ -237,7 +237,7 @@ class File:
         return WrittenFile(folder, self.events.texts[event.path])
 
     def index_of_call(self, index: int, event: TestRun | CommitMade) -> int:
-        """Return the index of the line of the call of an event, else that of its own line."""
+        """Return the index of the line of an event's call, or ``index``, its own, without that."""
         if event.called_at is None:
             return index
         return self.at(event.called_at, index)
@@ -323,7 +323,7 @@ class Session:
 
 
 def line_count(files: Iterable[File]) -> int:
-    """Return how many lines all files have, copies counted once. :func:`sessions_of` was called."""
+    """Return how many lines all files have, copies counted once. Call :func:`sessions_of` first."""
     return 1 + max((max(file.ids, default=-1) for file in files), default=-1)
 
 
