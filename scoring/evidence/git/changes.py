@@ -1,5 +1,6 @@
 """Which files changed between two commits."""
 
+import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import closing
 from typing import NamedTuple, Protocol, TypeVar
@@ -21,6 +22,9 @@ USUAL_NAME = 256
 
 MOST_OF_LONG_NAMES = 16 << 20
 """How many characters the long names may have in all of the files that commits change."""
+
+HEADER = re.compile(rb"[0-9a-f]{40}|[0-9a-f]{64}")
+"""The whole line with which ``git diff-tree --stdin`` begins what it prints of a commit."""
 
 _ASKED_AGAIN = "--find-renames"
 """The option without which git is asked again about the pairs at which it fails with it."""
@@ -55,6 +59,11 @@ class CommitPair(NamedTuple):
     def with_first_parent(cls, sha: str, parents: Sequence[str]) -> "CommitPair":
         """Return the pair of a commit and its first parent. The base is "" without a parent."""
         return cls(sha, parents[0] if parents else "")
+
+    @classmethod
+    def with_parents(cls, sha: str, parents: Sequence[str]) -> "list[CommitPair]":
+        """Return the pairs of a commit and each of its parents, or one with "" without a parent."""
+        return [cls(sha, parent) for parent in parents or [""]]
 
     @property
     def as_line(self) -> str:

@@ -9,7 +9,7 @@ from operator import itemgetter, neg
 from typing import NamedTuple
 
 from .agents import NO_AGENTS, CommitAgents, Identity, agents_of
-from .changes import CommitPair, changes, compare, net_changes
+from .changes import HEADER, CommitPair, changes, compare, net_changes
 from .checkpoints import checkpoint_ids
 from .history import TrunkHistory
 from .holders import REF_PREFIX, Holder, commits_held, own_changes
@@ -21,8 +21,6 @@ from .walk import Commit, proposed_commits
 _NUMSTAT = "-r --root --always -M --numstat".split()
 LIST_FILES = "ls-tree -r -z --full-tree".split()
 """What lists the files of a commit."""
-
-_SHA = re.compile(rb"[0-9a-f]{40}(?:[0-9a-f]{24})?")
 
 # A branch on which a recording tool keeps its own data.
 _RECORDING_BRANCH = re.compile("refs/(?:heads|remotes/.*)/entire/")
@@ -382,7 +380,7 @@ def _parse_numstat(lines: Iterable[bytes]) -> Iterator[tuple[str, ChangeSize]]:
     sha = ""
     size = ChangeSize()
     for line in lines:
-        if _SHA.fullmatch(line):
+        if HEADER.fullmatch(line):
             if sha:
                 yield sha, size
             sha = line.decode()

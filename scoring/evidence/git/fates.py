@@ -193,7 +193,7 @@ class _Walk(NamedTuple):
         """Return a commit with each parent that is in the graph, or with "" where none is."""
         graph = self.trunk.graph
         parents = [parent for parent in graph.parents[commit] if parent in graph]
-        return [CommitPair(commit, parent) for parent in parents or [""]]
+        return CommitPair.with_parents(commit, parents)
 
     def _lose_sight(
         self, commit: str, states: Iterable[State], changed: Changes | None

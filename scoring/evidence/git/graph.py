@@ -50,6 +50,10 @@ class CommitGraph:
         """
         return {sha: index for index, sha in enumerate(self._order)}
 
+    def oldest_first(self, shas: Iterable[str]) -> list[str]:
+        """Return commits of this graph in an order in which each comes before its descendants."""
+        return sorted(shas, key=self.position.__getitem__, reverse=True)
+
     def __contains__(self, sha: str) -> bool:
         return sha in self.parents
 

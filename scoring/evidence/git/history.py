@@ -146,8 +146,7 @@ def changed_files(
     pairs_of_own = {}
     for measured in ranges:
         for sha in measured.own_commits or ():
-            parents = graph.parents[sha] or ("",)
-            pairs_of_own[sha] = [CommitPair(sha, parent) for parent in parents]
+            pairs_of_own[sha] = CommitPair.with_parents(sha, graph.parents[sha])
             wanted += pairs_of_own[sha]
     changes = net_changes(repository, wanted)
 

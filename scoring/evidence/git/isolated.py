@@ -15,7 +15,7 @@ from typing import NamedTuple
 from scoring.errors import GitError
 from scoring.temporary import temporary_directory
 
-from .changes import Changes, CommitPair, changes
+from .changes import HEADER, Changes, CommitPair, changes
 from .checkout import object_format
 from .facts import MERGE_GIT
 from .graph import CommitGraph
@@ -33,7 +33,6 @@ _DIFF_TREE = (
     " --ignore-submodules=none"
 ).split()
 _HUNK = re.compile(rb"@@ -\d+(?:,(\d+))? \+\d+(?:,(\d+))? @@")
-_HEADER = re.compile(rb"[0-9a-f]{40}(?:[0-9a-f]{24})?")
 _MERGE_TREE = "merge-tree --write-tree --no-messages --name-only".split()
 _VERSION = re.compile(rb"git version (\d+)\.(\d+)")
 _FIRST_GIT_WITH_MERGE_BATCHES = (2, 39)
@@ -266,7 +265,7 @@ def _digests_of_patches(lines: Iterable[bytes]) -> Iterator[str]:
             digest.update(line.translate(None, b" \t\r") + b"\n")
             continue
 
-        if _HEADER.fullmatch(line):
+        if HEADER.fullmatch(line):
             if has_header:
                 yield digest.hexdigest()
             digest = blake2b(digest_size=16)

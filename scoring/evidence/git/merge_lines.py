@@ -13,7 +13,7 @@ from .patches import FileLine, files_after, hashes_added
 def may_change_files(lines: LineHistory, merge: str, parents: Sequence[str]) -> bool:
     """Return whether a merge has a file as none of its parents has it; True if git cannot say."""
     changed = []
-    for patch in lines.files([CommitPair(merge, parent) for parent in parents]):
+    for patch in lines.files(CommitPair.with_parents(merge, parents)):
         if patch is None:
             return True
         changed.append(set(files_after(patch)))
@@ -38,7 +38,7 @@ def added_by_merge(
         None where git cannot say.
     """
     added = []
-    for patch in lines.patches([CommitPair(merge, parent) for parent in parents]):
+    for patch in lines.patches(CommitPair.with_parents(merge, parents)):
         if patch is None:
             return None
         added.append(hashes_added(patch, is_strict=True))

@@ -17,7 +17,7 @@ from zlib import crc32
 
 import msgspec
 
-from .changes import MOST_CHANGES, refuse_many
+from .changes import HEADER, MOST_CHANGES, refuse_many
 from .starter import as_text
 
 FileLine = tuple[str, int]
@@ -29,7 +29,6 @@ _MOST_HELD = 1000  # bytes of a line that is held together with its key
 _SHORT = 2  # characters; a line with no more, such as "}", is not significant
 _LEAST_TELLING: Final = 1 << 32  # keys below this are of lines that are not significant
 
-_HEADER = re.compile(rb"[0-9a-f]{40}|[0-9a-f]{64}")
 _HUNK = re.compile(rb"@@ -(\d+)(?:,(\d+))? \+(\d+)(?:,(\d+))? @@")
 _JSON_STRING = re.compile(rb'\s*("(?:[^"\\]|\\.)*)\\n",?\s*')
 
@@ -250,7 +249,7 @@ def read_patches(output: Iterable[bytes]) -> Iterator[tuple[str, Patch]]:
             file = _file_of(line)
             files[file.path] = file
             refuse_many(len(files), MOST_CHANGES, commit, "files")
-        elif _HEADER.fullmatch(line):
+        elif HEADER.fullmatch(line):
             if commit:
                 yield commit, list(files.values())
             commit = line.decode()

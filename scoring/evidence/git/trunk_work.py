@@ -183,11 +183,9 @@ class WorkOnTrunk:
         graph = self._graph
         index = graph.mainline_index[tip]
         commits = [sha for sha in graph.trunk if graph.introduced[sha] < index]
-        pairs = [
-            CommitPair(sha, parent)
-            for sha in commits
-            for parent in graph.parents[sha] or [""]
-        ]
+        pairs: list[CommitPair] = []
+        for sha in commits:
+            pairs += CommitPair.with_parents(sha, graph.parents[sha])
         changed = changes(self._history.repository, pairs)
         files = {_hash(change.path) for files in changed.values() for change in files}
         return _NewCommits(
@@ -265,11 +263,8 @@ class WorkOnTrunk:
             suspects: commits that may have taken the work back without naming it.
         """
         naming = self._naming(work.commit, work.also)
-        position = self._graph.position
         partly = None
-        for commit in sorted(
-            {*naming, *suspects}, key=position.__getitem__, reverse=True
-        ):
+        for commit in self._graph.oldest_first({*naming, *suspects}):
             candidate = self._candidate(work, commit, names_work=commit in naming)
             if candidate is None:
                 continue
@@ -393,7 +388,7 @@ class WorkOnTrunk:
             *self._naming(taker.commit, ""),
         }
         position = self._graph.position
-        for commit in sorted(naming, key=position.__getitem__, reverse=True):
+        for commit in self._graph.oldest_first(naming):
             if position[commit] >= position[taker.commit]:
                 continue
             if self.is_named_as_taken_back(commit):
@@ -447,10 +442,9 @@ class WorkOnTrunk:
 
     def _last_takers(self, fate: Fate) -> list[str]:
         """Return the commits that took lines of some work and left nearly none, oldest first."""
-        position = self._graph.position
         gone = 0
         takers = []
-        for commit in sorted(fate.taken_by, key=position.__getitem__, reverse=True):
+        for commit in self._graph.oldest_first(fate.taken_by):
             gone += fate.taken_by[commit]
             if gone >= WHOLE * fate.added:
                 takers.append(commit)
