@@ -152,7 +152,7 @@ class Evidence(EntryEvidence):
     """What git, transcripts and files say about the iterations of one log.
 
     Transcripts, plans and most of git are asked when they are first needed, once for all
-    iterations.
+    iterations. Then a GitError or a GaveUpError may come, as :class:`.GitFacts` says.
 
     Attributes:
         scan: the reading of transcripts; None without any.

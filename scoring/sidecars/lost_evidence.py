@@ -24,7 +24,7 @@ def lost_signals(
 
     These are ``token_efficiency`` where it has no vote any more, and ``correction_pressure`` where
     it is not known any more how calls ended and only failed calls can have made the old vote lower.
-    None where ``token_efficiency`` had no vote in the old score.
+    Empty where ``token_efficiency`` had no vote in the old score.
 
     Args:
         old: the score before.

@@ -41,8 +41,8 @@ class OwnLines(Frozen):
     """How an iteration's own lines were found, and what was seen in them, as counts.
 
     Attributes:
-        method: how the lines were found; None without any.
-        sessions: the ids of the sessions that have them.
+        method: as :attr:`.Observed.method`.
+        sessions: the ids of the sessions that were found so.
         runs: how many times tests were run.
         failed: how many of the test runs failed.
         last: the verdict of the last run, ``passed`` or ``failed``; None without one.

@@ -12,10 +12,11 @@ _MOST_COMPARED = 1_000  # pairs of a path and a name that may take it back
 
 
 def undone_spans(commands: Commands) -> list[tuple[int, int]]:
-    """Return where a line has code that it takes or moves back: the first and the last command.
+    """Return where a line has code that it takes or moves back: indices of its commands.
 
-    A test run between the two is of other code than the work. A file may be moved back into the
-    folder from which it was moved.
+    In each pair the first command changes the code and the last one takes it back. A test run
+    between the two is of other code than the work. A file may be moved back into the folder from
+    which it was moved.
     """
     changed: dict[str, int] = {}  # the first command that changed each path
     emptied: dict[str, int] = {}  # or took code out of a folder
