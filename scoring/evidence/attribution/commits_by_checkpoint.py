@@ -1,4 +1,4 @@
-"""Commits whose command is the last line of their own checkpoint: docs/EVIDENCE.md.
+"""Commits of a command that is the last line of their own checkpoint: docs/EVIDENCE.md.
 
 A checkpoint is stored while its commit is made, often before the result of the command is written.
 A later transcript of the session may have the result, another session's that goes on from it, or no

@@ -190,7 +190,7 @@ class HeldWork:
         """Return, by commit, the main holder of its lines if half are held, as after a squash.
 
         All holders count together; the main one has the commit with most of these lines. Commits of
-        which less is held, or whose lines are unknown, are left out.
+        which less is held, or the lines are unknown, are left out.
         """
         if not shas or not self._held:
             return {}
