@@ -160,8 +160,7 @@ def states_line(settings: Settings, iterations: list[IterationFacts]) -> str:
         state = facts.landing.landed_state
         if state and facts.landing.rules == "attributed":
             count[state] += 1
-            if state == "landed" and facts.landing.undone is None:
-                count["may_be_undone"] += 1
+            count["may_be_undone"] += facts.landing.may_be_undone
         else:
             undecided.append(facts.record.iteration)
 

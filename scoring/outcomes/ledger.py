@@ -283,7 +283,7 @@ def _judge(
     git: AttributedHistory,
     rules: OutcomeRules,
 ) -> None:
-    """Fill in the outcomes of units, and whether they are defective and were undone in a branch.
+    """Fill in the outcomes of units, and whether they are defective and were or may be undone.
 
     The outcome of a unit is the worst one that is known of its iterations. Landed work without an
     entry is judged by itself.
@@ -306,6 +306,8 @@ def _judge(
         for outcome in Outcomes(git, rules).of(without_entries):
             units[outcome.iteration].outcome = outcome
     for unit in units:
+        if unit.landing and unit.state == "landed":
+            unit.may_be_undone = unit.landing.may_be_undone
         if unit.outcome:
             unit.defective = unit.outcome.defective
         unit.undone_in_branch = _undone_in_branch(unit, git)

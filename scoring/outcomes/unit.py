@@ -84,6 +84,7 @@ class Unit:
             young; None where that cannot be counted.
         may_be_there: whether work of which the trunk has no line may be there: rewritten, or off
             the trunk.
+        may_be_undone: whether it landed, and git could not tell whether it stayed.
         defective: whether it was undone or fixed later; None where that is not known.
         outcome: the worst outcome of its iterations, or that of landed work without an entry; None
             where none is known.
@@ -125,6 +126,7 @@ class Unit:
     passed_later: bool = False
     lines_there: int | None = None
     may_be_there: bool = False
+    may_be_undone: bool = False
     defective: bool | None = None
     outcome: Outcome | None = None
     undone_in_branch: bool = False
@@ -163,13 +165,6 @@ class Unit:
         return len(sha) >= FEWEST_SHA_DIGITS and any(
             sha.startswith(digits) or digits.startswith(sha) for digits in self.shown_as
         )
-
-    @property
-    def may_be_undone(self) -> bool:
-        """Whether it landed, and git could not tell whether it stayed."""
-        if self.state != "landed" or self.landing is None:
-            return False
-        return self.landing.landed and self.landing.undone is None
 
     @property
     def began(self) -> int:

@@ -442,6 +442,22 @@ def test_a_report_shows_the_work_of_all_repositories(
     assert (refused.status, "not of a fleet" in refused.err) == (2, True)
 
 
+@pytest.mark.parametrize("is_answered", [True, False])
+def test_a_report_says_of_how_much_work_git_could_not_tell_whether_it_stayed(
+    fleet: Path,
+    da_score: DaScore,
+    monkeypatch: pytest.MonkeyPatch,
+    is_answered: bool,
+) -> None:
+    if not is_answered:
+        monkeypatch.setattr("scoring.evidence.git.limits.SECONDS_TO_LOSE", -1)
+    score_here(fleet)
+    shown = da_score("report", "--fleet", fleet, "--terminal").out
+    page = da_score("report", "--fleet", fleet, "--out", "-").out
+    for text in (shown, page):
+        assert ("git could not tell whether" in text) is not is_answered
+
+
 def test_a_process_that_read_a_data_set_ends_in_peace(fleet: Path) -> None:
     """Arrow's threads aborted three of four such processes after their last line."""
     score_here(fleet)

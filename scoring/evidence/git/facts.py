@@ -139,8 +139,7 @@ class TakenBack(Frozen):
             CI. A line that it replaced counts twice.
         added: how many such lines the work added.
         by_author: whether the author of the work made the commit too.
-        back_in: a commit from after the horizon that says what it does again, and does nearly all
-            of the work again; "" without one. The work counts as undone all the same.
+        back_in: a later commit that does the work again; "" without one. The work stays undone.
     """
 
     by: str
@@ -246,8 +245,7 @@ class Landing(Frozen):
         part_of: the trunk commit that should have the work, but has too few of its lines.
         old_git: the version of git, where that was too old to try a merge.
         undone: whether something undid the work, and what; None under the reference's rules,
-            before that was asked, where git did not answer all that it was asked for it, and for
-            the oldest commits of a shallow clone.
+            before that was asked, where git did not answer all, and where history is cut off.
     """
 
     rules: Rules
@@ -285,6 +283,11 @@ class Landing(Frozen):
         if self.taken_back_by:
             return "taken_back"
         return "landed" if self.landed else None
+
+    @property
+    def may_be_undone(self) -> bool:
+        """Whether the work landed, and git could not tell whether it stayed."""
+        return self.landed_state == "landed" and self.undone is None
 
     @property
     def method(self) -> str:

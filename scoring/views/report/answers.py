@@ -78,7 +78,9 @@ def fleet_work(rows: Iterable[PlainData]) -> list[WorkRow]:
             state=row["state"],
             is_settled=True,  # the table does not say when the trunks were read
             defective=row["defective"],
-            of_landed=bool(row["of_landed"]),  # absent in tables of older versions
+            # these two are absent in tables of older versions
+            of_landed=bool(row["of_landed"]),
+            may_be_undone=bool(row["may_be_undone"]),
         )
         values = {"subject": None, "tokens": {"output": row["output_tokens"]}, **row}
         work.append(WorkRow(unit, row["cost"], values))
