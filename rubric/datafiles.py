@@ -79,7 +79,7 @@ def as_json(path: Path) -> str:
 
 
 def read_data(path: Path) -> object:
-    """Return the plain data of a YAML file. Its errors call the file a rubric, also a profile.
+    """Return the plain data of a YAML file. Errors call the file a rubric, even if it is a profile.
 
     Raises:
         RubricError: the file cannot be read, is too large, or is not plain YAML.

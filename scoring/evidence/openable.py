@@ -77,7 +77,8 @@ def opened_here(observed: Observed, branch: str) -> Observed:
 class OpenablePlaces:
     """Gives places in transcripts by the names under which they open in a clone.
 
-    Git is asked for the name of the branch at most once, when a place first needs it.
+    Git is asked for the name of the branch at most once, when a place first needs it. Then the
+    methods may raise a NotARepositoryError or another GitError.
     """
 
     def __init__(self, repo_dir: Path | str) -> None:

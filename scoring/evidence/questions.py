@@ -80,7 +80,8 @@ def ask_transcripts(
         sources: where evidence comes from.
         only: the numbers of the iterations that will be asked about. For these the share of lines
             that agents wrote is wanted too. None: all iterations.
-        work: what was read of agents with another history of this repository; None reads it.
+        work: what was read of agents with another history of this repository, in place of which it
+            gets ``git``; None reads it.
     """
     assert isinstance(scan, AttributedScan)
     assert isinstance(git, AttributedHistory)

@@ -290,10 +290,10 @@ class Sources(Frozen):
         return self.rules.transcripts(self.places, **self.reading)
 
     def reading_begun(self) -> "AbstractContextManager[Scan | None]":
-        """Begin to read the transcripts.
+        """Begin to read the transcripts, and return what gives the reading in a ``with`` block.
 
-        Where the reference's rules apply and no folder is named, nothing is read. Then no reader
-        is loaded, and None is returned.
+        It gives None where the reference's rules apply and no folder is named: then nothing is
+        read, and no reader is loaded.
         """
         if self.rules.as_observed or self.places.directories or self.places.hinted:
             return self.transcripts().start()

@@ -151,7 +151,7 @@ def _is_any_within(times: Sequence[int], first: int, last: int) -> bool:
 def _uncommitted_edits(
     units: Iterable[OpenUnit], committed: Mapping[OpenUnit, int], files: Iterable[File]
 ) -> dict[SessionKey, list[int]]:
-    """Return by session when code was edited that no commit has, in order.
+    """Return by session when code was edited that no commit has, in ns since 1970, in order.
 
     That is so in lines of units without a commit, and in lines after the commit of their unit.
     Lines of no unit, or of a commit that ``committed`` lacks, do not count.
@@ -188,7 +188,10 @@ def _uncommitted_edits(
 
 
 def _switches(files: Sequence[File]) -> dict[SessionKey, list[int]]:
-    """Return by session, in order, when other code was checked out or code it edits was removed."""
+    """Return by session when other code was checked out, or code it edits was removed.
+
+    Times are in ns since 1970, in order.
+    """
     edited: dict[SessionKey, set[str]] = defaultdict(set)
     for file in files:
         edited[file.key].update(file.text(edit.path) for _, edit in file.located(Edit))

@@ -90,6 +90,12 @@ def ledger(
 
     Where nothing has changed since it was kept, it comes from the store.
 
+    Args:
+        records: all entries of the log, sorted.
+        log_dir: the folder of the entries.
+        sources: where evidence comes from, under the rules that observe.
+        rules: how outcomes are measured.
+
     Raises:
         NotARepositoryError: the sources' folder is not in a work tree.
         GitError: the trunk that the sources name is not there.

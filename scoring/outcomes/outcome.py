@@ -203,8 +203,8 @@ class Outcomes:
         """Return the outcome of work with its counts of lines.
 
         A commit that undid the work counts only within the horizon. Where git could not answer
-        what undid it, ``reverted`` and ``defective`` are None, whatever fixes changed: a share of
-        such work would count no sound work.
+        what undid it, ``reverted`` and ``defective`` are None, however many lines fixes changed:
+        work that git cannot call sound must not count only where it is defective.
         """
         taken_back = undone.taken_back
         if taken_back and not self._is_within(taken_back.by, work):

@@ -37,7 +37,7 @@ class OutcomeRules(Frozen):
     fix_words: Texts = FIX_WORDS
 
     def is_fix(self, subject: str) -> bool:
-        """Return whether a subject calls its commit a fix."""
+        """Return whether a subject calls its commit a fix: by one of the words, in any case."""
         return _any_of(self.fix_words).search(subject) is not None
 
     @property

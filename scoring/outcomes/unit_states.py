@@ -179,6 +179,11 @@ def name_commits_of_rests(
     - ``brought_in``: each commit that brought at least half of the lines of the rest, or of which
       the rest wrote at least half; without commits that are units. With the share of the commit
       that the rest wrote.
+
+    Args:
+        units: all units. Those that are rests are changed.
+        git: the history.
+        horizon: in seconds.
     """
     candidates: dict[str, list[str]] = {}
     rests = [
@@ -227,7 +232,13 @@ def name_commits_of_rests(
 def decide_states(
     units: Iterable[OpenUnit], git: AttributedHistory, horizon: float
 ) -> None:
-    """Fill in the state of each unit, and whether it is settled. Without a trunk, none settles."""
+    """Fill in the state of each unit, and whether it is settled. Without a trunk, none settles.
+
+    Args:
+        units: the units. They are changed.
+        git: the history.
+        horizon: in seconds.
+    """
     if git.tip_time is None:
         for unit in units:
             unit.state = _state(unit, may_land=False)

@@ -57,7 +57,7 @@ class Validity(NamedTuple):
         outcome: the name of the outcome.
         rubric: the version of the rubric that scored.
         horizon_days: how many days lines had to stay.
-        positives: how many cases are defective; None for outcomes by degrees.
+        positives: how many cases went wrong: their truth is below 1; None for outcomes by degrees.
         score: how well the score foretells the outcome.
         verdict: what ``score`` means, in words.
         sufficient: how well the score does without the cases of insufficient evidence.
@@ -274,7 +274,7 @@ def verdict_of(score: Foretold, positives: int | None, baselines: Figures) -> st
 
     Args:
         score: how well the score foretells the outcome.
-        positives: how many cases are defective. None for outcomes by degrees: then figures are
+        positives: how many cases went wrong. None for outcomes by degrees: then figures are
             correlations, where 0 is a coin; else AUCs, where 0.5 is.
         baselines: how well other figures do.
     """

@@ -216,7 +216,7 @@ def possible_targets(
         finds: how many commands ``find`` the command is in.
     """
     if finds > _MOST_FINDS:
-        yield "$"
+        yield _UNKNOWN
         return
 
     call = _program_call(words, _WRITERS)
@@ -258,7 +258,7 @@ def _paths_between(code: str, breaks: re.Pattern[str]) -> Iterator[str]:
         name = _INSERTED.sub("*", text.strip())
         if _FILE_NAME.fullmatch(name):
             yield name
-            yield f"$/{name}"
+            yield f"{_UNKNOWN}/{name}"
 
 
 def _targets_of_find(arguments: Words, line: str, finds: int) -> Iterator[str]:

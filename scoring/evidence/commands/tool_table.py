@@ -284,7 +284,8 @@ class ToolTable(Frozen, dict=True):
     def tool_run_by(self, words: Words) -> str | None:
         """Return the name of the tool that a command runs, or None where it begins as no tool does.
 
-        "" where the command begins as a tool does and another word says that no test is run.
+        "" where the command begins as a tool does and another word says that no test is run. The
+        command has at least one word.
         """
         for start in self.starts.get(program_name(words[0]), ()):
             if start.length_in(words):
@@ -300,8 +301,8 @@ class ToolTable(Frozen, dict=True):
     def carried_by(self, words: Words) -> Words:
         """Return the words of a command after the longest carrier and the options that follow that.
 
-        Empty where the command begins with no carrier, or nothing follows. The first word may be
-        changed to the name of a tool, as :meth:`_as_runner` says.
+        The command has at least one word. Empty where it begins with no carrier, or nothing
+        follows. The first word may be changed to the name of a tool, as :meth:`_as_runner` says.
         """
         carriers = self._carriers.get(program_name(words[0]), [])
         length = max((carrier.length_in(words) for carrier in carriers), default=0)

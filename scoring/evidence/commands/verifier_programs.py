@@ -35,7 +35,7 @@ def program_names(words: Words) -> list[str]:
 
     Each of these is a name, without doubles:
 
-    - the program, or the script that an interpreter runs, with and without its suffix;
+    - the program, or the script that an interpreter runs, in lower case, with and without suffix;
     - that name with its first operand;
     - the targets of a task runner.
 

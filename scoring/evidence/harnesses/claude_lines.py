@@ -314,10 +314,10 @@ def shown_shell(asked: object, text: str) -> ShownShell:
 
 
 def shells_ended(text: str) -> Iterator[ShownShell]:
-    """Yield what a notification, written as a text of the user, says of commands that ended.
+    """Yield the commands in the background that a notification says have ended, or failed.
 
-    They ran in the background, as sub-agents may. One that was stopped is passed over, and nothing
-    comes of any other text.
+    The harness writes it as a text of the user, also for sub-agents. What was stopped is left out.
+    A notification does not say what was printed, and any other text says nothing.
     """
     if not text.startswith(_NOTIFICATIONS_BEGIN):
         return

@@ -76,7 +76,7 @@ class CodexReader(CodexCalls):
 
         self._is_started_by_agent = False
         self._has_prompt_events = False
-        # whether the next count of tokens is the first of such a file
+        # whether the next count of tokens is the first of a file that goes on from another one
         self._goes_on_from_file = False
         # the ordinal of its first own line, until that comes
         self._own_from: int | None = None

@@ -170,7 +170,7 @@ def _turn_of(step: _Step, counts_before: int, count: TokenCount) -> CountedTurn:
         count: the count that ends the turn.
     """
     stated = count.totals or count.last or _FROM_ZERO
-    given = step.end.input - step.start.input
+    all_input = step.end.input - step.start.input
     cached = step.end.cached_input - step.start.cached_input
     written = 0
     tokens_stated = TokensStated.WITHOUT_CACHE_WRITES
@@ -184,7 +184,7 @@ def _turn_of(step: _Step, counts_before: int, count: TokenCount) -> CountedTurn:
         stated=tokens_stated,
         tokens=TokensUsed(
             step.end.output - step.start.output,
-            max(given - cached - written, 0),
+            max(all_input - cached - written, 0),
             cached,
             written,
         ),

@@ -23,7 +23,7 @@ class ProgramOutput(NamedTuple):
     Attributes:
         printed: what it printed, where the output of a command replaces its result in JSON.
         exit_codes: the exit codes of the commands of which it printed the result in JSON.
-        process: the id of a process that still runs; "" without one.
+        process: the id of the last process that still runs; "" without one.
     """
 
     printed: str

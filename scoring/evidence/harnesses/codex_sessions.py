@@ -61,7 +61,7 @@ def _replay_end(events: TranscriptEvents, events_of: EventsOfSession) -> _Replay
 
     The versions of Codex differ in what shows it. The first of these that applies decides:
     - a span begins with the session's first own line;
-    - turns have ids with times, of which some are not before the session's;
+    - the ids of the session and of its turns have times: turns older than the session are replayed;
     - the parent was read: the token counts with which both begin are replayed;
     - token counts less than a second after the session began are replayed.
 
@@ -157,6 +157,10 @@ def without_replay(
 
     They then count like those of a session that was not forked. The events of any other session
     are returned as they are.
+
+    Args:
+        events: the events of the session.
+        events_of: returns the events of the transcripts of a session, by its id.
     """
     introduction = introduction_of(events.spans)
     if introduction.parent in ("", introduction.session):

@@ -264,7 +264,11 @@ class CopilotReader(ToolReader):
         """Return the tokens of each model in this part, by the name of the model.
 
         The end of a resumed session may state the tokens of all parts, or of the last part alone.
-        A model without a statement of its output and input is left out.
+        What it states is noted, to be compared with the next end. A model without a statement of
+        its output and input is left out.
+
+        Args:
+            metrics: what the end states, by the name of the model.
         """
         without_responses = metrics.keys() - self._part_outputs.keys()
         tokens = {}

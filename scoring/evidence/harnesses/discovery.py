@@ -48,8 +48,9 @@ def discover(
 ) -> Discovery:
     """Look for the transcripts of harnesses in some places and below them.
 
-    Each transcript is returned once. They come in the order of :func:`_places`, and in one place
-    by path. Once there are more than :data:`MOST_FILES` files, no further place is looked in.
+    Each transcript is returned once. Those in folders that were named by hand come first, then
+    those where a hook wrote, then those in the usual folders; and in one folder they come by path.
+    Once there are more than :data:`MOST_FILES` files, no further place is looked in.
 
     Args:
         places: where to look.
@@ -172,7 +173,7 @@ def _transcript_at(path: str, home: Home) -> TranscriptFile | None:
 
 
 def _walk(home: Home, looked_at: _LookedAt, warn: Warn) -> list[TranscriptFile]:
-    """Return the transcripts in a place, in byte order of their paths.
+    """Return the transcripts in a folder, and below it if ``home`` says so, in byte order of paths.
 
     Links that lead out of the folder are not followed, and each folder is looked in once. One that
     cannot be read is warned of and skipped.

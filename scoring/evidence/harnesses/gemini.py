@@ -92,7 +92,10 @@ class GeminiReader(ToolReader):
             self._put(message)
 
     def _put(self, message: Any) -> None:
-        """Replace the message with the same id, or append. One without an id is appended."""
+        """Replace the message with the same id, or append. One without an id is appended.
+
+        The calls of a replaced message that have ended are kept: its copy may cut their output.
+        """
         name = text_in(message, "id")
         for call in items_in(self._messages.get(name), "toolCalls"):
             if text_in(call, "status") in _ENDED and text_in(call, "id"):

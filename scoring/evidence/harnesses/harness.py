@@ -184,7 +184,7 @@ class Harness(CountedHarness):
     def shown(self, path: Path) -> PlainData:  # noqa: ARG002 - for those that need it
         """Return what the path of a store, and other files, say of it, and its lines do not.
 
-        The reader has it as :attr:`~.json_reader.JsonReader.shown`, after a way through JSON.
+        The reader has it as :attr:`~.json_reader.JsonReader.shown`, written as JSON and read back.
         """
         return {}
 

@@ -58,7 +58,7 @@ class JsonReader:
         by default a dictionary, with values of any type.
 
         Returns:
-            True where another harness wrote the line and must read it.
+            True where another harness wrote the line and must read it; else False or None.
         """
         raise NotImplementedError
 

@@ -53,6 +53,8 @@ class Lines:
     Then it is the harness that claims the line, if one does. As long as no line was claimed, it is
     the only harness, or, of several, one that is not known.
 
+    What reads lines raises an OSError where there are too many of them.
+
     Args:
         harnesses: the harnesses that may have written the lines.
         tools: the test tools; None: those of the table alone.
@@ -190,7 +192,7 @@ class Lines:
 
 
 def _refuse_slow(began: float, size: int) -> None:
-    """Raise an OSError where reading so many bytes since a time took too long."""
+    """Raise an OSError if ``size`` bytes take too long. ``began`` is processor time, in seconds."""
     seconds = time.thread_time() - began
     if seconds > FREE_SECONDS + size / SLOWEST:
         raise OSError(errno.EFBIG, f"takes more than {seconds:.0f} seconds to read")
@@ -218,7 +220,7 @@ def read_whole(fd: int, transcript: TranscriptFile, lines: Lines) -> EventsByHar
         lines: what reads its lines.
 
     Raises:
-        OSError: the file cannot be read, is too large, or takes too long.
+        OSError: the file cannot be read, is too large, has too many lines, or takes too long.
     """
     data = (
         decompressed(fd) if transcript.compressed else chunks(fd, os.fstat(fd).st_size)
@@ -269,7 +271,7 @@ def read_parts(parts: Iterable[Iterator[bytes]], lines: Lines) -> EventsByHarnes
         lines: what reads their lines.
 
     Raises:
-        OSError: a part cannot be read, or they are too large or take too long.
+        OSError: a part cannot be read, or they are too large or long, or take too long.
     """
     start = 0
     for part in parts:

@@ -91,7 +91,7 @@ class OpenCodeReader(ToolReader):
 
     _session = LineSpan()
     _began: int | None = None
-    """When the message began that is read now."""
+    """When the message began that is read now, in ns since 1970; None where it does not say."""
 
     _first_taken_back = ""
     """The id of the first message that the user took back."""
@@ -354,7 +354,7 @@ def _lines_of_files(session: Path) -> Iterator[Any]:
 
 
 def _time_of(message: Path) -> int:
-    """Return when a message that is kept in a file began, 0 where the file does not say."""
+    """Return when a message in a file began, in ms since 1970, or 0 where the file does not say."""
     info = value_of(text_of_file(message), _DATED)
     return info.time.created if info else 0
 

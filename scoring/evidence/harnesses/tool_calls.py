@@ -82,7 +82,8 @@ class ToolReader(EventReader):
         Args:
             call: the id of the call.
             name: the name of the tool.
-            given: the arguments of the call, an object; of a tool for patches also the patch.
+            given: the arguments of the call, an object. For a tool that applies patches it may be
+                the patch itself.
         """
         tool = text_in(name)
         self._calls_in_background.discard(text_in(call))

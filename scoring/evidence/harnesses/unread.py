@@ -18,8 +18,7 @@ from .event_reader import EventReader
 from .fields import member
 from .harness import FileNames, Harness, home_named
 from .sqlite_store import opened_database
-
-_LINES_NOT_READ = "of a harness that is not read"
+from .why_left_out import NOT_READ
 
 CRUSH = "Crush"
 """A harness that keeps its sessions in the repository."""
@@ -34,7 +33,7 @@ class UnreadReader(EventReader):
 
     def entry(self, line: msgspec.Raw) -> None:  # noqa: ARG002 - whatever it holds
         """Count a line as skipped."""
-        self.skip(_LINES_NOT_READ)
+        self.skip(NOT_READ)
 
 
 class UnreadHarness(Harness):

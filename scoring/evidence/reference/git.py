@@ -58,6 +58,10 @@ class ReferenceHistory(GitFacts):
             repo_dir: the repository.
             records: the entries of the log.
             trunk: the local branch on which work lands, which need not exist; None: ``master``.
+
+        Raises:
+            NotARepositoryError: ``repo_dir`` is not in a work tree.
+            GitError: git does not answer.
         """
         self.repository = GitRepository.of(repo_dir)
         # it reads commits as git replace and grafts change them

@@ -165,7 +165,7 @@ class TimeSlices:
         self._ends = sorted(starts | {window.end for window in windows})
 
     def at(self, time: int) -> int:
-        """Return the slice in which a time lies. One that is an end is in the slice it ends."""
+        """Return the slice with a time in ns since 1970. An end is in the slice that it ends."""
         return bisect_left(self._ends, time)
 
     def within(self, window: IterationWindow) -> range:
