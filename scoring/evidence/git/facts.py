@@ -334,9 +334,8 @@ class Changed(Frozen):
 class GitFacts(ABC):
     """What git says about the commits of one log.
 
-    Git is asked in batches, however long the log is. Every question may raise a GitError: git
-    cannot read the repository, or does not answer in time. With :attr:`.GitTime.is_strict` of the
-    repository it may raise a GaveUpError too.
+    Git is asked in batches. Every question may raise a GitError: git cannot read the repository,
+    or does not answer in time; and a GaveUpError where :attr:`.GitTime.is_strict` is set for it.
 
     Attributes:
         rules: the rules under which facts are found.
@@ -380,8 +379,7 @@ class GitFacts(ABC):
 
         Args:
             record: the iteration.
-            files: whether to ask git for the files. Otherwise only the commit is filled in, or why
-                it is not known.
+            files: whether git is asked for the files. If not, only the commit is there, or why not.
         """
         field, sha = self._commit(record)
         if not field:
