@@ -39,7 +39,7 @@ from .scored import ScoredIteration
 from .sidecars.provenance import read_provenance
 from .sidecars.read_scores import read_score
 from .sidecars.scores import PersistedScore
-from .sidecars.states import CURRENT, State, state_of
+from .sidecars.states import CURRENT, UNREADABLE, State, state_of
 from .signals.values import SignalSet
 
 if TYPE_CHECKING:  # outcomes take long to load, and few commands ask for them
@@ -300,10 +300,16 @@ class LogView(Frozen):
             score=iteration.persisted,
             origin="computed",
         )
-        number = iteration.record.iteration
-        sidecar = None if self.recompute else self._sidecar(number, warn)
-        if sidecar is None:
+        if self.recompute:
             return computed
+        number = iteration.record.iteration
+        try:
+            sidecar = read_score(self.iter_log_dir, number)
+        except NotFoundError:
+            return computed
+        except InputError as e:
+            warn(f"{e}; this iteration is scored again instead")
+            return replace(computed, state=UNREADABLE)
 
         asked = self.rubric.version
         if self.says_other_rubrics and sidecar.rubric_version != asked:
@@ -368,13 +374,3 @@ class LogView(Frozen):
             sources.warn(f"outcomes are not known: {e}")
             return {}
         return {outcome.iteration: outcome for outcome in outcomes}
-
-    def _sidecar(self, iteration: int, warn: Warn) -> PersistedScore | None:
-        """Return the score in a sidecar. None without one, and with a warning if it is not read."""
-        try:
-            return read_score(self.iter_log_dir, iteration)
-        except NotFoundError:
-            return None
-        except InputError as e:
-            warn(f"{e}; this iteration is scored again instead")
-            return None

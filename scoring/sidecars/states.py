@@ -66,6 +66,9 @@ class State(Frozen):
 CURRENT = State("current")
 """The state of a score that was computed now, or equals that to the last digit."""
 
+UNREADABLE = State("stale", "it cannot be read")
+"""The state of a sidecar in which no score can be read, so that the evidence gives the score."""
+
 
 def state_of(
     kept: PersistedScore,

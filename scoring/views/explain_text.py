@@ -96,7 +96,8 @@ def _head(
         yield other_rubrics
 
     if examined.state.name != "current":
-        yield f"This score is {examined.state}."
+        subject = "This score" if examined.origin == "sidecar" else "Its sidecar"
+        yield f"{subject} is {examined.state}."
     if examined.differs:
         computed = examined.computed
         value = f"{computed.value:.3f}" if computed.scored else "no score"

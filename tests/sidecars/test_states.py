@@ -137,6 +137,16 @@ class TestEveryRubric:
         )
         assert da_score("check", "--min-score", "0", "--no-stale").status == 3
 
+    def test_one_that_cannot_be_read_is_stale(
+        self, da_score: DaScore, project: Path
+    ) -> None:
+        assert da_score("check", "--no-stale").status == 0
+        forge(project, 3, value=".nan")
+        found = da_score("check", "--no-stale")
+        assert found.status == 3
+        assert "its sidecar is stale: it cannot be read" in found.out
+        assert da_score("check", "--min-score", "0").status == 0
+
 
 class TestEvidenceThatIsGone:
     @pytest.mark.usefixtures("rubric")
