@@ -91,6 +91,7 @@ def lines_of_question(step: PlainData) -> list[str]:
             is_again = verdict and verdict["round_index"] == step["next_round"]
             again = ", judged again" if is_again else ""
             lines.append(f"next: the record of round {step['next_round']}{again}")
+            lines.append("  --judge COMMAND writes it, or give it on standard input")
             lines += [f"  focus: {prompt}" for prompt in step["prompts"]]
     return [printable(line) for line in lines]
 

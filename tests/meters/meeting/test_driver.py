@@ -1,5 +1,6 @@
 """meeting run: a meeting with a scripted judge, stopped and taken up again."""
 
+import io
 import json
 from pathlib import Path
 
@@ -74,3 +75,13 @@ def test_a_meeting_that_is_over_takes_nothing_more(tmp_path: Path) -> None:
         take_record(over, json.dumps(ROUNDS[3]))
     with pytest.raises(ValueError, match="no question is open"):
         take_answer(over, yes=False)
+
+
+def test_who_runs_no_judge_learns_how_to_give_the_next_record(
+    tmp_path: Path, da_score: DaScore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO()))
+    how = "--judge COMMAND writes it, or give it on standard input"
+    where = ("meeting", "run", "--state", tmp_path / "m.json")
+    assert how in da_score(*where, "--topic", "Cache").out
+    assert how not in da_score(*where, "--answer", "park").out
