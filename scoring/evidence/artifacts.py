@@ -74,8 +74,8 @@ def counts_in_review(repo_root: Path | str, path: str) -> dict[str, int] | None:
     """Return two counts in a review's decision artifact, by the names of their fields.
 
     They are how many items ``user_corrections`` lists, and ``retries_in_loop`` as it is written,
-    also below 0. A missing one is 0, and both are in an empty file. None when the path leads to no
-    file in the repository that can be read, or a value in the file does not fit.
+    also below 0. A missing one is 0. None when the path leads to no file in the repository that can
+    be read, or a value in the file does not fit.
 
     Args:
         repo_root: the repository.

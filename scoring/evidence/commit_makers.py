@@ -201,8 +201,8 @@ def _sort_sessions(agents: AgentCommits, work: WorkOfAgents) -> None:
 def _commits_in_git(work: WorkOfAgents, trunk_and_tips: bool) -> AgentCommits:
     """Return the commits in git that may get an entry, and merges by :func:`_is_work`.
 
-    A commit that became another one is left out, and what its message says of checkpoints and
-    agents goes to the other one where the message of the other one says nothing of them.
+    A commit that became another one is left out. Its checkpoints and agents go to the other one if
+    the message of that names none.
 
     Args:
         work: what shows commits of agents.
@@ -263,9 +263,9 @@ def _is_work(
 ) -> bool:
     """Return whether a merge may have work of an agent in itself.
 
-    It may where HEAD has it and the trunk has not, only trusted evidence counts, and it names a
-    checkpoint, or a session shows it, or where it names an agent and has a file as none of its
-    parents has it. Any other merge may not.
+    It may only where trusted evidence alone counts, and HEAD has it and the trunk has not. Then it
+    has to name a checkpoint, be shown by a session, or name an agent and have a file as none of its
+    parents has it.
 
     Args:
         merge: the merge.

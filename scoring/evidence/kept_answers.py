@@ -162,11 +162,11 @@ class AnswerStore:
         return state + stamps.objects + stamps.commits
 
     def watch(self, watched: Watched) -> "AnswerWriter":
-        """Watch what answers were read from, and return what keeps such answers.
+        """Watch what answers were read from, and return a writer that keeps such answers.
 
-        It keeps none where any of that has just changed, or where the repository borrows objects
-        from elsewhere. Answers that are kept now stay, and what they were read from is watched as
-        well.
+        The writer keeps none where any of that has just changed, or where the repository borrows
+        objects from elsewhere. Answers that are kept already stay, and what they were read from is
+        watched as well.
         """
         writer = AnswerWriter(self, room=MOST_KEPT)
         if not self.rows.keeps or os.path.exists(
@@ -199,7 +199,7 @@ class AnswerStore:
 
 @dataclass(slots=True)
 class AnswerWriter:
-    """Keeps answers for the state of what they were read from. :meth:`AnswerStore.watch` makes it.
+    """Keeps answers until what they were read from changes. :meth:`AnswerStore.watch` makes it.
 
     Attributes:
         store: the store.

@@ -236,10 +236,10 @@ def find_by_subject(agents: AgentCommits) -> None:
 
 
 def drop_rewritten(agents: AgentCommits, shas_shown: Mapping[str, str]) -> None:
-    """Replace lost commits that git still has by what they became, where that is known.
+    """Take the commits that git has out of ``lost``, and put what they became in their place.
 
-    Those that git has are not lost any more, known or not. ``shas_shown`` has their whole SHAs, by
-    the digits that were shown.
+    Where that is not known, the commit itself stays. ``shas_shown`` has whole SHAs by the digits
+    that were shown.
     """
     for lost in agents.lost:
         sha = shas_shown.get(lost.made.sha)
@@ -255,8 +255,8 @@ def drop_rewritten(agents: AgentCommits, shas_shown: Mapping[str, str]) -> None:
 def add_lost_commits(agents: AgentCommits) -> None:
     """Add the commits that only transcripts show, if files here were edited for them.
 
-    Of several attempts of a session at one subject, each at most a day before the last, only the
-    last counts. Of a commit and its amendment only the amendment counts.
+    Where a session made several commits of one subject within a day, only the last counts. Where a
+    commit was amended, only the amendment counts.
     """
     amended_to = {}
     for amendment, former in _amendments(agents).items():

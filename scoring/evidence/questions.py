@@ -317,7 +317,8 @@ class _Asking:
 def _commit_names(record: IterationRecord, landing: Landing) -> Texts:
     """Return the SHA as an entry states it, in lower case, and the whole SHA, each once.
 
-    What is not a SHA, such as a branch, is left out, and so is a whole SHA that is not known.
+    The first is left out where the entry names no SHA but, say, a branch; the second where the
+    whole SHA is not known.
     """
     stated = trim(record.commit).lower()
     if not _SHA.fullmatch(stated):

@@ -115,7 +115,7 @@ def _what_became(
     Args:
         work: what shows the commits of agents.
         agents: the commits that agents made.
-        twins: as of :func:`_twins_in_log`.
+        twins: what :func:`_twins_in_log` returned.
     """
     history = work.history
     if work.trusted:

@@ -119,8 +119,8 @@ def _below(
 ) -> Iterator[tuple[str, os.stat_result | None]]:
     """Yield a folder, and the files and folders below it, each with its status.
 
-    Of a pack the size is yielded in the text, without a status: git renews the times of a pack
-    whenever it would write what the pack has. The status of a folder that is gone is None.
+    For a pack the text has its size, and the status is None: git renews the times of a pack
+    whenever it would write what the pack has. The status of a folder that is gone is None too.
 
     Args:
         top: the folder.

@@ -144,7 +144,7 @@ def _commit_times(
 
 
 def _is_any_within(times: Sequence[int], first: int, last: int) -> bool:
-    """Return whether one of some times, in ascending order, is from the first to the last one."""
+    """Return whether one of some times, which ascend, is not before ``first`` or after ``last``."""
     return bisect_left(times, first) < bisect_right(times, last)
 
 

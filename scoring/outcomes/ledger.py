@@ -324,8 +324,8 @@ def _undone_in_branch(unit: Unit, git: AttributedHistory) -> bool:
 
     One rebase brought both, or the merge that first brought the work to another line. A merge does
     not count where it came longer than :data:`_LONGEST_BRANCH` after the work was committed, or
-    brought more than :data:`_MOST_OF_A_BRANCH` commits. Of these there may be more where those from
-    the work up to what undid it are of one author and less than a day.
+    brought more than :data:`_MOST_OF_A_BRANCH` commits, unless those from the work up to what undid
+    it are of one author and were made within a day.
     """
     landing = unit.landing
     undone_by = landing.undone_by if landing else None

@@ -265,8 +265,8 @@ def _give_lines(gathering: _Gathering, work: AllWork) -> "array[int]":
 def _unit_without_entry(part: SessionPart, gathering: _Gathering) -> OpenUnit:
     """Return the unit that has the lines of a part that belong to no iteration.
 
-    That is the commit that ends the part, or else the rest or the talk of the session. A new unit
-    is added where none of ``gathering`` is that.
+    That is the commit that ends the part, or else the rest or the talk of the session. It is added
+    to ``gathering`` where it is not there yet.
     """
     if part.made and part.iteration_index == OTHER_COMMIT:
         digits = part.made.sha

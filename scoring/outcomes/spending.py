@@ -47,7 +47,7 @@ class Charge(NamedTuple):
 
     @property
     def unpriced(self) -> str:
-        """The label of the responses in a list of those without a price: their model, as spelled.
+        """What to call the responses in a list of those without a price: their model, as spelled.
 
         A special service follows in parentheses, as in ``m (fast)``, or ``unknown (fast)`` where
         the model is not named. "" where neither is named.
@@ -194,9 +194,9 @@ def spending_of(facts: IterationFacts) -> Spending | None:
 
 
 def _with_tokens(facts: IterationFacts) -> Spending:
-    """Return the tokens of an iteration with their source, or neither where none are stated.
+    """Return the tokens of an iteration with their source. Both are empty if none are stated.
 
-    The first source counts: checkpoints that alone state them, transcripts, then the entry.
+    The first source counts: checkpoints where they alone state tokens, transcripts, the entry.
     """
     transcripts = facts.transcripts
     model = facts.record.agent.model

@@ -170,8 +170,8 @@ def name_commits_of_rests(
 ) -> None:
     """Fill in the commits of the trunk by which a person may have committed the lines of a rest.
 
-    What a checkpoint without a commit wrote is a rest here too, where the trunk has none of it at
-    the end of the horizon. Where git cannot read all commits up to then, it may be there.
+    Here a unit without a commit counts as a rest too if the trunk has none of its lines at the end
+    of the horizon. Where git cannot read all commits up to then, ``may_be_there`` is set.
 
     - ``commit``: the commit that brought the most lines of the rest, if at least half of them; with
       its subject and landing. It stays None where that commit is a unit of its own, which

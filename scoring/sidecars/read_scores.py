@@ -35,7 +35,7 @@ def _fields_of_file(model: type, **others: Take) -> dict[str, Take]:
     """Return how fields of a class take their nodes, by name.
 
     Args:
-        model: the class. Of its fields those count that hold a single value.
+        model: the class. Only its fields that hold a single value count.
         others: how further fields, or these in another way, take their nodes.
     """
     kinds = model.__annotations__

@@ -63,8 +63,8 @@ def sidecar_of(score: PersistedScore, provenance: Provenance | None) -> Sidecar:
 def write_scores(iter_log_dir: Path | str, sidecars: Iterable[Sidecar]) -> None:
     """Write scores, and what they were computed from.
 
-    All provenances are written before the scores, but those that lack something of the old ones
-    after them: so no score is on disk without what it was computed from.
+    A provenance is written before the scores, or after them if it lacks something that the old one
+    has. So no score is on disk without what it was computed from.
 
     Raises:
         WriteError: a file could not be written; ``written`` of the error has the paths of the

@@ -285,7 +285,8 @@ def _targets_of_find(arguments: Words, line: str, finds: int) -> Iterator[str]:
 def _targets_of_call(call: ProgramCall) -> list[str]:
     """Return the paths that the table says a program may write.
 
-    An unknown program writes none. Where its rule does not apply, only what its options name.
+    An unknown program writes none. Where the rule of a program does not apply, the program only
+    writes what its options name.
     """
     rule = _WRITERS.get(call.name)
     if rule is None:

@@ -161,7 +161,10 @@ class Starter(Frozen):
         return position
 
     def _after_options(self, words: Words, position: int) -> int:
-        """Return the first position, from a position on, with neither an option nor its value."""
+        """Return ``position``, or the first one after it, where no option and no value of one is.
+
+        That may be past the end.
+        """
         while position < len(words) and is_option(words[position]):
             position += 2 if words[position] in self.valued_options else 1
         return position

@@ -109,7 +109,7 @@ class _Following:
     hides_command: bool = False
 
     def separate(self, separator: Between) -> None:
-        """Go back over a separator, and note what it hides of what is before."""
+        """Go back over a separator, and note which statuses before it are hidden now."""
         if separator is Between.AND:
             self.hides_command = self.hides_statement
         elif separator is Between.PIPE:

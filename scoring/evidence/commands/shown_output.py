@@ -160,7 +160,7 @@ def _printed_text(command: ShellCommand) -> str:
 def _files_of_runs(commands: Commands, run_indices: Collection[int]) -> _RunFiles:
     """Return which commands read the output of the test runs, and which files the output goes to.
 
-    Of more than nine runs only the last nine have their readers looked up.
+    The commands that read output are looked up for the last nine runs alone.
     """
     readers: set[ShellCommand] = set()
     for index in sorted(run_indices)[-_RUN_LIMIT:]:

@@ -211,7 +211,7 @@ def work_trees_of(commands: Commands) -> Iterator[str]:
 
 
 def work_trees_added(words: Words) -> list[str]:
-    """Return the words of ``git worktree add`` that may be the folder, none of other commands.
+    """Return the words of ``git worktree add`` that may be the folder; [] for any other command.
 
     :func:`work_trees_of` knows which one is the folder.
     """

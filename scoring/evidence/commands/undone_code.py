@@ -71,7 +71,7 @@ def _known(path: str, *indexes: Mapping[str, int]) -> list[int]:
 def _taken_back(names: Sequence[str], code: Mapping[str, int]) -> list[int]:
     """Return what ``code`` has for the paths that a reset takes back, by the names in it.
 
-    Of many paths and names each counts as taken back.
+    Where these are too many to compare, every path counts as taken back.
     """
     if len(names) * len(code) > _MOST_COMPARED:
         return list(code.values())

@@ -213,7 +213,7 @@ def response_of(
 def _service_of(usage: ClaudeUsage) -> str:
     """Return how a response was served, "" for the usual way.
 
-    Of the places where it may have been made, only the United States have another price.
+    Where it was made counts for the United States alone, which have another price.
     """
     is_us_only = text_in(usage.inference_geo) == "us"
     return special_service(

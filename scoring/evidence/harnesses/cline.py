@@ -131,7 +131,7 @@ class ClineReader(ToolReader):
     def _take_result(self, part: PlainData) -> None:
         """Take the result of a call: an object for each thing that it did, or one object as text.
 
-        Of a shell, each object is the result of the command at its position.
+        For a shell, each object is the result of the command at the same position.
         """
         call = part.get("tool_use_id")
         content = part.get("content")
@@ -162,7 +162,7 @@ class ClineReader(ToolReader):
 def _commands_in(asked: Any) -> list[str]:
     """Return the commands that a shell is asked to run, in any of the forms that Cline takes.
 
-    That is one command or a list of them, also as ``commands``.
+    That is one command, a list of them, or an object with either of these as ``commands``.
     """
     commands = asked
     if isinstance(asked, dict) and "commands" in asked:

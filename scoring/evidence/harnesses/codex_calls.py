@@ -188,7 +188,7 @@ class CodexCalls(EventReader):
     def take_result(self, payload: CodexPayload) -> None:
         """Take the result of a call: it was refused, has ended, or still runs.
 
-        Of what still runs, the output is held until a later result says how it ended.
+        What a call that still runs has printed is held until a later result says how it ended.
         """
         call = payload.call_id
         starting_call = self._continued.get(call or "", call)
@@ -275,9 +275,9 @@ class CodexCalls(EventReader):
         self.note_printed(call, printed)
 
     def take_command_of_program(self, command: Any) -> None:
-        """Take a command that the last program ran, as it says itself what it ran and how it ended.
+        """Take a command that the last program ran: an item that says what ran and how it ended.
 
-        What can be read of the program then says nothing about its tests and commits.
+        From then on, the text of the program says nothing about tests and commits.
         """
         if self._last_program is not None:
             self._last_program.run = None

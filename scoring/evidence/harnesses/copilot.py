@@ -235,8 +235,8 @@ class CopilotReader(ToolReader):
     def _take_end(self, metrics: object, time: int) -> None:
         """Note the tokens that an end of the session states. Then a new part of it begins.
 
-        They are the totals of the responses of a model in the part. For a model without responses,
-        as of helpers, they are noted as a response.
+        For each model they are the totals of its responses in the part. For a model without
+        responses, such as that of a helper, they are noted as a response.
 
         Args:
             metrics: what the end states, by the name of the model; not an object: nothing.

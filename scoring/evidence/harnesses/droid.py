@@ -102,10 +102,10 @@ class DroidReader(ToolReader):
         """Note how a call ended. It failed where its text is a JSON object with ``success`` false.
 
         A call of another tool than a shell also failed if its result is marked as an error. The
-        command of a shell ended with the exit code at the start or the end of the text. Of two
-        codes, the first counts if the result is marked as an error, else the last, since a command
-        may print the other. Without a code, it failed if the result is so marked; if not, that is
-        not known.
+        command of a shell ended with the exit code at the start or the end of the text. Where both
+        have one, the first counts if the result is marked as an error, else the last, since a
+        command may print the other. Without a code, a command failed if the result is marked as an
+        error; otherwise it is not known whether it did.
         """
         call = part.get("tool_use_id")
         text = text_in(part, "content")

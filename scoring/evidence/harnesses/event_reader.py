@@ -282,7 +282,7 @@ def _plain(value: object) -> str:
 def lines_in(path: Path) -> Iterator[bytes]:
     """Yield the lines of a file with their line breaks, or all of a file named ``*.json`` at once.
 
-    A line over 16 MiB comes in pieces. Of a document, no more comes than shows that it is too long.
+    A line over 16 MiB comes in pieces. A document that is too long is cut one byte after the limit.
 
     Raises:
         OSError: the file cannot be read.

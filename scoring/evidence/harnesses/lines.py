@@ -169,7 +169,7 @@ class Lines:
         """Return the reader of the harness that wrote a line, or None when no harness claims it.
 
         The harness of the first claimed line is asked first, then all from the last of the table
-        to the first. None is asked any more after :data:`MOST_UNCLAIMED` lines without a claim.
+        to the first. After :data:`MOST_UNCLAIMED` lines without a claim it is always None.
         """
         if self._unclaimed >= MOST_UNCLAIMED:
             return None

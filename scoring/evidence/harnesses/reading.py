@@ -72,7 +72,7 @@ class Reading:
         self._lock_timeout = LOCK_TIMEOUT
 
     def read(self, transcript: TranscriptFile) -> FileRead:
-        """Read a transcript. Of a longer copy of the one before it, only the rest is read.
+        """Read a transcript. Where it begins with all of the one before it, only the rest is read.
 
         A transcript that cannot be read has no events and a warning, except that a directory
         has no warning. OSError and GitError are never raised.

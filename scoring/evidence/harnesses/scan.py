@@ -287,8 +287,8 @@ class Scan(ABC):
     def _put_into(self, store: Store, source: _Source, read: FileRead) -> None:
         """Put into the store what was read of a transcript; with warnings, only that it had some.
 
-        So a transcript with warnings is read again, and warned of, in the next command. Of one that
-        exceeds a bound, the store gets which bound that is.
+        So a transcript with warnings is read again, and warned of, in the next command. For one
+        that exceeds a bound, the store gets the name of the bound.
         """
         if not store.keeps or source.stamp is None:
             return

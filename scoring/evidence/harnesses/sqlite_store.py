@@ -129,9 +129,9 @@ def opened_database(
 def in_order(rows: Iterable[sqlite3.Row]) -> list[sqlite3.Row]:
     """Return rows of NULL, numbers and texts in the order in which SQLite sorts them.
 
-    Only ids are sorted so, and what they stand for is asked one by one: where no index has the
-    order, SQLite would write whole rows to the disk to sort them, however large they are. Rows are
-    asked for by ``rowid``, which needs no index.
+    Sort ids with it, and then ask for their rows one by one, by ``rowid``, which needs no index.
+    Where no index has the order, SQLite would write whole rows to the disk to sort them, however
+    large they are.
     """
     return sorted(rows, key=_place_in_order)
 

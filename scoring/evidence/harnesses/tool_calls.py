@@ -36,7 +36,7 @@ _AFTER_EXIT_CODE = ("Signal: ", "Background PIDs: ", "Process Group PGID: ")
 
 
 class ToolNames:
-    """The names of the tools of a harness. Of a tool that is not named, only its calls count.
+    """The names of the tools of a harness. A tool that is not named is only counted when called.
 
     Each argument is one text, with blanks between the names.
 
@@ -200,8 +200,8 @@ def _asks_only_for(given: object, keys: Container[str]) -> bool:
 def script_of(asked: object) -> str:
     """Return what a shell is asked to run, as one text.
 
-    ``asked`` is a text or the words of a command. Where they end with ``-c`` and a text, as of a
-    shell, that text is returned.
+    ``asked`` is a text or a list with the words of a command. Where these end with ``-c`` and a
+    text, as ``bash -c TEXT`` does, that text is returned; "" for anything else.
     """
     if not isinstance(asked, list):
         return text_in(asked)

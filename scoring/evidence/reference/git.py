@@ -42,7 +42,7 @@ class _RevertMark(NamedTuple):
 
 
 class ReferenceHistory(GitFacts):
-    """What the reference would say of where the commits of a log landed and what they changed."""
+    """What the reference says about the commits of a log: where they landed, what they changed."""
 
     rules = "reference"
 
