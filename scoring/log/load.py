@@ -128,9 +128,10 @@ def load_log_for(
             same = f"is iteration {number} as {file_of[number]} is, and counts instead of it"
             warn(f"{directory / name}: {same}; keep one of the two files")
         elif int(name.removeprefix("iter-").removesuffix(".yaml")) != number:
+            rename = f"name it iter-{number}.yaml, or " if number >= 0 else ""
             warn(
                 f"{directory / name}: its name says another number than its iteration, which is"
-                f" {number}; name it iter-{number}.yaml, or correct the number"
+                f" {number}; {rename}correct the number"
             )
         file_of[number] = name
         records[number] = record

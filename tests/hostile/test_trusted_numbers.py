@@ -22,6 +22,14 @@ def has_another_number_than_its_name(repo: Repo) -> str:
     )
 
 
+def has_a_number_below_0(repo: Repo) -> str:
+    put(repo, {f"{LOG}/iter-7.yaml": entry(-7, repo.head())})
+    return (
+        "iter-7.yaml: its name says another number than its iteration, which is -7;"
+        " correct the number"
+    )
+
+
 def differs_from_the_archive(repo: Repo) -> str:
     archived = f"{{iteration: 1, commit: {repo.head('HEAD~1')}}}"
     put(
@@ -56,6 +64,7 @@ def has_an_archive_of_two_documents(repo: Repo) -> str:
 DOUBTS = [
     has_a_second_file,
     has_another_number_than_its_name,
+    has_a_number_below_0,
     differs_from_the_archive,
     has_a_second_document,
     has_something_after_its_end,
