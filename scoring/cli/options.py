@@ -15,7 +15,7 @@ from scoring.frozen import PlainData
 from scoring.log.selection import Selection, first_day
 from scoring.log.setting_rows import COUNT, SETTINGS
 from scoring.log.setting_rows import PATH as SETTING_PATH
-from scoring.log.settings import Settings, resolve_settings
+from scoring.log.settings import Settings, resolve_settings, variable_of
 from scoring.settings_table import FLAG, ListOf
 from scoring.temporary import remove_stale_directories, remove_stale_files
 
@@ -245,22 +245,25 @@ def prepared_settings(options: PlainData, files: bool = True) -> Settings:
         files: whether the settings files of the repository count.
 
     Raises:
-        OptionError: the folder for the store cannot be written.
+        OptionError: the folder that --cache-dir names cannot be written.
         SettingsError: a setting cannot be used.
     """
     settings = resolve_settings(options, files=files)
     if settings.cache_dir and not settings.no_cache:
-        _refuse_locked_cache(settings.cache_dir)
+        problem = _problem_of_cache(settings.cache_dir)
+        if problem and options.get("cache-dir") is not None:
+            raise OptionError(f"--cache-dir {problem}")
+        if problem:
+            raise SettingsError(f"{variable_of('cache-dir')} {problem}")
     remove_stale_directories()
     remove_stale_files(settings.iter_log_dir)
     return settings
 
 
-def _refuse_locked_cache(folder: Path) -> None:
-    """Refuse a folder for the store that cannot be written, or made. Nothing is made here.
+def _problem_of_cache(folder: Path) -> str:
+    """Return why a folder for the store cannot be written or made, or "". Nothing is made here.
 
-    Raises:
-        OptionError: it is such a folder.
+    The text begins with the folder, and says what to do.
     """
     try:
         folders = (folder, *folder.absolute().parents)
@@ -272,11 +275,9 @@ def _refuse_locked_cache(folder: Path) -> None:
             problem = "cannot be written"
     except OSError as e:
         problem = reason(e)
-    if problem:
-        raise OptionError(
-            f"cache-dir {str(folder)!r}: {problem}; name a folder that you may write, or give "
-            "--no-cache"
-        )
+    if not problem:
+        return ""
+    return f"{str(folder)!r}: {problem}; name a folder that you may write, or give --no-cache"
 
 
 FROM_DAYS = (

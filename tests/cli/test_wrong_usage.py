@@ -46,7 +46,7 @@ RECORD = [
         (["cost", "--code-globs", " "], "--code-globs: ' ' is not a glob of files"),
         (
             ["run", "--cache-dir", "/dev/null/x"],
-            "cache-dir '/dev/null/x': not a directory; name a folder that you may write",
+            "--cache-dir '/dev/null/x': not a directory; name a folder that you may write",
         ),
         (["work", "--cache-dir", ""], "Invalid value for '--cache-dir': '' is not a"),
         (["export"], "several tables need a directory"),
@@ -111,6 +111,21 @@ class TestCache:
     ) -> None:
         found = da_score("work", "--no-cache", "--cache-dir", "/dev/null/x")
         assert (found.status, found.err) == (0, "")
+
+    @pytest.mark.parametrize("folder", ["/dev/null/x", "cache"])
+    def test_of_a_variable_is_no_wrong_usage(
+        self,
+        da_score: DaScore,
+        monkeypatch: pytest.MonkeyPatch,
+        tmp_path: Path,
+        folder: str,
+    ) -> None:
+        monkeypatch.setenv("DA_SCORE_CACHE_DIR", str(tmp_path / folder))
+        monkeypatch.delenv("DA_SCORE_NO_CACHE", raising=False)
+        found = da_score("work")
+        is_usable = folder == "cache"
+        assert found.status == (0 if is_usable else 1)
+        assert ("DA_SCORE_CACHE_DIR '/dev/null/x': " in found.err) is not is_usable
 
 
 @pytest.mark.usefixtures("scored")
