@@ -3,7 +3,7 @@
 import posixpath
 from bisect import bisect_right
 from collections import Counter, defaultdict
-from collections.abc import Container, Iterable, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 from itertools import takewhile
 from operator import attrgetter
@@ -40,9 +40,8 @@ from scoring.text import word_set
 
 from .code_changes import CodeChanges, changes_code, failed_in_doubt, newly_failed
 from .correction_counter import CorrectionCounter
+from .runs_aside import runs_aside, runs_of_work
 from .sighting import Sighting
-from .texts_put_back import failed_on_what_went
-from .undone_edits import SpoiledRuns, certainly_undone, undone_edits
 
 _TEST_VERIFIERS = word_set("unit test tests integration e2e regression acceptance")
 
@@ -70,60 +69,34 @@ class Sightings:
         self,
         end: int | None,
         folder: str = "",
-        committed: Iterable[FileLine] | None = None,
+        committed: Collection[FileLine] | None = None,
     ) -> tuple[TestsSeen, Sighting | None]:
         """Return what was seen of test runs, and the last run up to the end if it has a verdict.
 
         Runs of sub-agents that edited no code, or only code that was undone, are counted apart. If
         the tests of the work failed, a later one of these that passed takes that back. A run has no
-        verdict where it began up to the end and ended after it, or where it ran on edits that were
-        undone later (:class:`SpoiledRuns`).
+        verdict where it began up to the end and ended after it, or where it ran on code that was
+        undone (:func:`runs_aside`).
 
         Args:
             end: when the iteration ended, in ns since 1970; None: no time is too late.
             folder: the folder in which the commit was made; "": not known.
             committed: the lines that the commit adds, by the path and the line's hash. A run that
-                failed counts then unless its edits were certainly undone
-                (:func:`certainly_undone`), and so does one that may have failed. None: not known.
+                failed counts then unless its edits were certainly undone, and so does one that may
+                have failed. None: not known.
         """
         until = NS_MAX if end is None else end
         all_runs = self.of(TestRun)
         edits = [edit for edit in self.of(Edit) if is_code(edit.text)]
         changes = self._code_changes(until)
-        undone = undone_edits(self.seen, committed or ())
-        edits_undone = set()
-        for undoing in undone:
-            if not undoing.is_committed:
-                edits_undone.update(undoing.edits)
-        editors = {edit.by for edit in edits if edit not in edits_undone}
-        switched_at = max((each.time for each in self.of(CodeSwitched)), default=0)
-        certain = [
-            undoing
-            for undoing in undone
-            if not undoing.by_git or switched_at <= undoing.time
-        ]
-        if committed is not None:
-            of_undone = SpoiledRuns(
-                (each for each in undone if not each.is_committed), ()
-            )
-            passes = [
-                run
-                for run in _of_work(all_runs, folder)
-                if run.event.passed and run not in of_undone
-            ]
-            changed_at = self._changed_at(edits_undone, changes.values())
-            certain = certainly_undone(certain, passes, changed_at)
-        spoiled = SpoiledRuns(undone, certain)
-        of_work = [run for run in _of_work(all_runs, folder) if run not in spoiled]
-        on_what_went = failed_on_what_went(
-            self.seen, of_work, changes.values(), until, committed or ()
-        )
+        aside = runs_aside(self.seen, changes.values(), until, folder, committed)
+        editors = {edit.by for edit in edits if edit not in aside.edits_undone}
 
         runs = []
         passed_reviews = []
         for run in all_runs:
             ended_late = run.began <= until < run.time
-            if ended_late or run in spoiled or run in on_what_went:
+            if ended_late or run in aside:
                 run = _without_verdict(run)
             if not run.agent or run.by in editors:
                 runs.append(run)
@@ -140,14 +113,13 @@ class Sightings:
         )
 
         runs_before_end = [run for run in runs if run.began <= until]
-        aside = set(map(_without_verdict, on_what_went))
-        judged = [run for run in runs_before_end if run not in aside]
+        on_what_went = set(map(_without_verdict, aside.on_what_went))
+        judged = [run for run in runs_before_end if run not in on_what_went]
         if committed is not None:
             judged = [failed_in_doubt(run, edits) for run in judged]
         standing = self._standing(judged, changes, folder)
         if standing and standing.event.passed is False and passed_reviews:
-            with_reviews = [*judged, *passed_reviews]
-            with_reviews.sort(key=attrgetter("began"))
+            with_reviews = sorted([*judged, *passed_reviews], key=attrgetter("began"))
             standing = self._standing(with_reviews, changes, folder)
         if standing:
             tests = replace(tests, hold=standing.event.passed)
@@ -157,6 +129,7 @@ class Sightings:
                 failed_at=(standing.path, standing.line),
                 newly_failed=newly_failed(standing, runs_before_end, edits),
             )
+
         if not runs_before_end or runs_before_end[-1].event.passed is None:
             return tests, None
         last = runs_before_end[-1]
@@ -182,9 +155,9 @@ class Sightings:
             runs: the runs up to the end, by when they began.
             changes: what :meth:`_code_changes` returns.
             folder: the absolute folder of the commit; "": not known. Where no run is that of the
-                work (:func:`_of_work`), the others count, but no pass.
+                work (:func:`runs_of_work`), the others count, but no pass.
         """
-        of_work = _of_work(runs, folder)
+        of_work = runs_of_work(runs, folder)
         standing: Sighting | None = None
         edits = self.of(Edit, UnseenEdit, WorkReset)
         edited_at = [edit.time for edit in edits if changes_code(edit)]
@@ -225,24 +198,6 @@ class Sightings:
                     changes.replaced_at = seen.time
                 removed |= {(root, path), (root, posixpath.dirname(path))}
         return by_root
-
-    def _changed_at(
-        self, undone: Container[Sighting], switches: Iterable[CodeChanges]
-    ) -> list[int]:
-        """Return when code was changed, other than by edits that were undone.
-
-        Args:
-            undone: the edits that were undone.
-            switches: when other code was checked out, or edited code removed.
-        """
-        changed_at = [
-            edit.time
-            for edit in self.of(Edit, UnseenEdit)
-            if changes_code(edit) and edit not in undone
-        ]
-        for switched in switches:
-            changed_at += switched.times
-        return changed_at
 
     def _code_edited(self) -> dict[SessionKey, CodeFiles]:
         """Return the code that each session with its sub-agents edited, by the session's key.
@@ -352,18 +307,6 @@ def _tested_before(change: Sighting) -> int:
 
 def _without_verdict(run: Sighting) -> Sighting:
     return run._replace(event=replace(run.event, passed=None))
-
-
-def _of_work(runs: Sequence[Sighting], folder: str) -> list[Sighting]:
-    """Return the runs in the added work tree that holds the folder of the commit.
-
-    Where none holds it, these are the runs outside of added work trees; without a folder all runs.
-    """
-    own = ""  # outside of added work trees
-    for run in runs:
-        if run.work_tree and f"{folder}/".startswith(f"{run.work_tree}/"):
-            own = run.work_tree
-    return [run for run in runs if not folder or run.work_tree == own]
 
 
 def together(parts: Sequence[Sightings]) -> Sightings:
