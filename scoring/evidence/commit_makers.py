@@ -133,9 +133,9 @@ def commits_of_agents(
 
     Args:
         work: what shows the commits.
-        trunk_and_tips: whether, of commits off the trunk, only tips of local branches count that
-            have not landed, and none that git does not have.
-        assisted: whether commits count of which the message only says that an agent assisted.
+        trunk_and_tips: whether a commit off the trunk counts only if it is the tip of a local
+            branch and has not landed. Then commits that git does not have never count.
+        assisted: whether a commit counts if its message only says that an agent assisted.
     """
     agents = _commits_in_git(work, trunk_and_tips)
     checkpoint_times = _times_of_checkpoints(work)

@@ -240,7 +240,7 @@ class Evidence(EntryEvidence):
             count *= _ENTRIES_BEFORE
 
     def answers(self, record: IterationRecord) -> Answers:
-        """Return what git and transcripts say of one iteration."""
+        """Return what git and transcripts say of one iteration. Git may raise a GitError."""
         as_observed = self.sources.rules.as_observed
         has_scope = record.task_id in self.scopes
         return Answers(

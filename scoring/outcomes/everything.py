@@ -87,8 +87,9 @@ def used_in_gone_folders(
 ) -> list[UsedBySession]:
     """Return what sessions used for a folder that is gone and may have been of the repository.
 
-    None of their lines is work in the repository. At least half of the files that they edited in
-    the folder have the path of a file of the repository, one of them in a folder inside of it.
+    A transcript counts if none of its lines is work in the repository, and at least half of the
+    files that it edited in the folder have the path of a file of the repository, one of them in a
+    folder inside of it.
 
     Args:
         files: the transcripts, of which lines that are work in the repository are marked.

@@ -126,7 +126,10 @@ def _runs(files: Iterable[File]) -> Iterator[tuple[_Command, _Run]]:
 def _commit_times(
     units: Iterable[OpenUnit], files: Iterable[File]
 ) -> dict[OpenUnit, int]:
-    """Return when the commits of units were made that lines show, in nanoseconds since 1970."""
+    """Return when the command began that made the commit of each unit, in ns since 1970.
+
+    Units of which no line shows the commit are left out.
+    """
     unit_of_commit = lists_by_key(
         ((seen.path, seen.line), unit)
         for unit in units

@@ -193,7 +193,10 @@ def _owners_of_checkpoints(items: Iterable[Unlogged]) -> dict[str, int]:
 
 
 def _unit_of(units: _Units, name: str, landing: Landing | None) -> OpenUnit:
-    """Return the unit with a name from :func:`_name_of`. A new one is added where none has it."""
+    """Return the unit with a name from :func:`_name_of`. Where none has it, add one that landed so.
+
+    ``landing`` is for a new unit alone; None for one without a commit.
+    """
     if name not in units:
         if ":" in name:
             units[name] = OpenUnit(name, "commit", landing=landing)

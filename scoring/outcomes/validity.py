@@ -203,8 +203,8 @@ def validity(
 def _chance_of(figure: Foretold, of_a_coin: float) -> float | None:
     """Return how likely chance alone gives a figure so far from that of a coin, from 0 to 1.
 
-    None where too few cases are known, or where all of them have the same value. 0 for an interval
-    without a width.
+    None where too few cases are known, or too few of the rarer kind, or all have the same value. 0
+    for an interval without a width.
 
     Args:
         figure: how well an observation foretells the outcome.
@@ -313,8 +313,9 @@ def gain_over(
         outcome: the name of the outcome, which is their truth.
 
     Returns:
-        ``n``, how many cases both score; ``gain``, by how much ``after`` is better; and its paired
-        ``interval``. For the outcome ``reward`` ``n`` is 0, and the others are None.
+        ``n``, how many cases both score; ``gain``, by how much ``after`` is better; and the paired
+        95 % ``interval`` of that, two numbers, or None with fewer than two sessions. For the
+        outcome ``reward`` ``n`` is 0, and the others are None.
     """
     if outcome == "reward":
         # Runs compare within tasks, which gives no paired interval.

@@ -72,7 +72,6 @@ _RESTORE_VALUED_OPTIONS = word_set("--pathspec-from-file --conflict")
 _RESTORE_SOURCE = re.compile(r"(?:--so[urce]*(?:=|\Z)|-[A-Za-rt-z]*s)(.*)", re.DOTALL)
 """Matches the option of ``git restore`` that names a commit: alone, or with the revision."""
 
-
 _FILE_OR_FOLDER = re.compile(r"\.|.+\.\w+")
 """Matches an operand of ``git checkout`` that is not a branch: ``.``, and a name with an ending."""
 
@@ -274,10 +273,11 @@ def commit_lines(output: str) -> list[CommitLine]:
 def commits_printed(requests: Sequence[CommitRequest], output: str) -> list[CommitLine]:
     """Return the commits that an output reports and that commands can have made, in order.
 
-    All lines ``[BRANCH SHA] SUBJECT`` count where a command may make several commits. Where each
-    makes one at most, those with a given subject count if there are too many, or if the line shows
-    texts too; of too many that are left, those with a summary below. Where the last command ends
-    the line, only as many lines as there are commands count, the last ones.
+    All lines ``[BRANCH SHA] SUBJECT`` count where a command may make several commits. Otherwise, if
+    there are more lines than commands or the command line also shows texts, lines with a subject
+    that a command is given count, if each command is given one. Of still too many lines, those with
+    git's summary below count; and if the last command ends the command line, the last of these, as
+    many as there are commands.
 
     Args:
         requests: the commands of the line that make commits.
@@ -383,7 +383,7 @@ def _reset_of(command: GitCommand) -> Reset | None:
 
 
 def restored(arguments: Words) -> tuple[str, Texts]:
-    """Return the revision from which ``git restore`` takes files, or "", and their paths."""
+    """Return the revision that ``git restore`` names, "" if it names none, and the paths."""
     source = ""
     paths: list[str] = []
     words = iter(arguments)

@@ -161,7 +161,7 @@ class Starter(Frozen):
         return position
 
     def _after_options(self, words: Words, position: int) -> int:
-        """Return ``position``, or the first one after it, where no option and no value of one is.
+        """Return the first index from ``position`` on with neither an option nor the value of one.
 
         That may be past the end.
         """

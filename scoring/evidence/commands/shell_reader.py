@@ -167,7 +167,7 @@ class ShellReader:
         return position
 
     def _read_part_of_word(self, mark: str, position: int) -> int:
-        """Read what ``mark`` begins, of a substitution the mark alone. Return where that ends."""
+        """Read what ``mark`` begins, or open it if it is a substitution. Return where to go on."""
         pieces = self.draft.pieces
 
         if mark == "#":

@@ -248,7 +248,7 @@ class Antigravity(Harness):
     def lines_of(self, path: Path) -> list[bytes]:
         """Return the steps of a conversation in the order of their numbers.
 
-        At most :data:`MOST_LINES` and one are returned. That is one too many to be read.
+        At most one more than :data:`MOST_LINES` is returned: that is too many to be read.
 
         Raises:
             OSError: the file of the steps cannot be read.

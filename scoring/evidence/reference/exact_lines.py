@@ -132,9 +132,9 @@ def read_exactly(line: bytes) -> LineContent | None:
 
 
 def _read_apart(value: Any) -> LineContent | None:
-    """Return what a line contributes in which a field has a type that one reading rejects.
+    """Return what a line contributes where a field has a type that one of the readings rejects.
 
-    None where the other one takes nothing from it either.
+    None where the other reading takes nothing from the line either.
     """
     measured = _measured_content(value)
     shown = _shown_content(value)
