@@ -70,8 +70,13 @@ from .reading import (
 from .work_reading import landing_line, meaning_of
 
 _KEYS_OF_HOOK_SOURCES = (
-    "sentinel_id rule_id result lifecycle_point intervention_class correlation_id"
-).split()
+    "sentinel_id",
+    "rule_id",
+    "result",
+    "lifecycle_point",
+    "intervention_class",
+    "correlation_id",
+)
 """What the reference's JSON has of a hook outcome: all but its texts."""
 
 

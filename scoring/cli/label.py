@@ -57,8 +57,13 @@ _DIFF_COLUMNS = 200
 """How much of a change is read and shown: bytes, lines, and characters of a line."""
 
 _SHOW_OPTIONS = (
-    "--no-color --no-ext-diff --no-textconv --stat --patch --format=medium"
-).split()
+    "--no-color",
+    "--no-ext-diff",
+    "--no-textconv",
+    "--stat",
+    "--patch",
+    "--format=medium",
+)
 
 _AS_OPTION = valued(
     "--as",

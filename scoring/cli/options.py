@@ -23,9 +23,17 @@ from .group import loudness_options
 
 LOG_OPTIONS = ("iter-log-dir", "repo-dir")
 EVIDENCE_OPTIONS = (
-    "iter-log-dir repo-dir transcript-dir transcripts trunk worktrees test-commands"
-    " cache-dir no-cache processes"
-).split()
+    "iter-log-dir",
+    "repo-dir",
+    "transcript-dir",
+    "transcripts",
+    "trunk",
+    "worktrees",
+    "test-commands",
+    "cache-dir",
+    "no-cache",
+    "processes",
+)
 SCORING_OPTIONS = (*EVIDENCE_OPTIONS, "rubric")
 OUTCOME_OPTIONS = ("code-globs", "fix-words", "horizon")
 

@@ -43,7 +43,7 @@ LEFT_OUT = "it is left out"
 _WARNED_ENTRIES = "da-score.warned"
 """Under this key the context of a command keeps the warnings about broken entries."""
 
-_TRACKED_FILES = "ls-files -z --full-name :/".split()
+_TRACKED_FILES = ("ls-files", "-z", "--full-name", ":/")
 
 # Settings
 

@@ -23,7 +23,7 @@ _SESSION_ID = re.compile(r"[\w.:-]{1,200}")
 
 # Harnesses have their own names for the same things; the first that is there counts.
 _TRANSCRIPT_FIELDS = ("transcript_path", "agent_transcript_path", "transcriptPath")
-_SESSION_FIELDS = "session_id thread-id sessionId conversation_id".split()
+_SESSION_FIELDS = ("session_id", "thread-id", "sessionId", "conversation_id")
 
 
 class HookInput(NamedTuple):

@@ -38,9 +38,13 @@ LIFECYCLES = {
 CLASSES = tuple(dict.fromkeys(LIFECYCLES.values()))
 
 SKILLS = (
-    "iteration-close isp loop-worker orchestrator-session-start delegation-lifecycle"
-).split()
-PLATFORMS = "claude codex copilot cursor".split()
+    "iteration-close",
+    "isp",
+    "loop-worker",
+    "orchestrator-session-start",
+    "delegation-lifecycle",
+)
+PLATFORMS = ("claude", "codex", "copilot", "cursor")
 """The words that dot-agents takes for a skill and for a platform."""
 
 RESULTS = ("allow", "advise", "remediate")
@@ -166,7 +170,7 @@ def record_hook_outcome(
     return Recorded(path, is_new=True)
 
 
-_KEY_OF_EVENT = "sentinel_id rule_id lifecycle_point intervention_class".split()
+_KEY_OF_EVENT = ("sentinel_id", "rule_id", "lifecycle_point", "intervention_class")
 """What two records of one event have in common."""
 
 

@@ -148,8 +148,15 @@ _RECORD_FIELDS["iteration"] = _RECORD_FIELDS["iteration"]._replace(
 )
 
 _ONLY_NESTED = (
-    "branch known_from checkpoint_at agent session_tokens impl verifiers review"
-).split()
+    "branch",
+    "known_from",
+    "checkpoint_at",
+    "agent",
+    "session_tokens",
+    "impl",
+    "verifiers",
+    "review",
+)
 _COMMON = {
     name: field for name, field in _RECORD_FIELDS.items() if name not in _ONLY_NESTED
 }

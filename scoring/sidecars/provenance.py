@@ -246,8 +246,12 @@ def _changed_counts(old: HarnessFacts, new: HarnessFacts) -> Iterator[str]:
 
 
 _COMPARED = (
-    "input_tokens output_tokens cache_read_tokens cache_creation_tokens tool_errors"
-).split()
+    "input_tokens",
+    "output_tokens",
+    "cache_read_tokens",
+    "cache_creation_tokens",
+    "tool_errors",
+)
 """The counts that are compared, besides turns and tool calls. Files and repetitions are not."""
 
 _HARNESS_KEYS = tuple(

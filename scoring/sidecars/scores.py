@@ -36,8 +36,15 @@ _ITERATION_SCORE = re.compile(r"iter-[0-9]+\.score\.yaml")
 
 
 _REFERENCE_ROW = (
-    "signal label present sub_score detail nominal_weight effective_weight contribution"
-).split()
+    "signal",
+    "label",
+    "present",
+    "sub_score",
+    "detail",
+    "nominal_weight",
+    "effective_weight",
+    "contribution",
+)
 """The keys of a row as the reference writes it, in order."""
 
 

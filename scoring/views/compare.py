@@ -16,7 +16,15 @@ from scoring.statistics import Interval, bootstrap_interval
 EQUAL_WITHIN = 1e-9
 """Values that differ by at most this are equal: weights are decimals, so sums are not exact."""
 
-DATA = "evidence claims_vote minimum_coverage loading text sidecar test_flags".split()
+DATA = (
+    "evidence",
+    "claims_vote",
+    "minimum_coverage",
+    "loading",
+    "text",
+    "sidecar",
+    "test_flags",
+)
 """The fields of a rubric that are compared besides signals, method and bands."""
 
 Change = Literal["added", "removed", "changed", "same"]

@@ -221,9 +221,15 @@ def _total_rows(totals: Totals) -> list[Pair]:
 
 
 _ROW_FIELDS = (
-    "present source applicable sub_score detail nominal_weight effective_weight"
-    " contribution"
-).split()
+    "present",
+    "source",
+    "applicable",
+    "sub_score",
+    "detail",
+    "nominal_weight",
+    "effective_weight",
+    "contribution",
+)
 
 
 def comparison_payload(

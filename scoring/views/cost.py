@@ -20,7 +20,7 @@ from .gone_folders import LeftOutSession
 from .look_at import place_of
 from .work_rows import WorkRow, WorkRows
 
-HEADINGS = "Landed Fixed Undone Lost Open Unclear Talk".split()
+HEADINGS = ("Landed", "Fixed", "Undone", "Lost", "Open", "Unclear", "Talk")
 """The headings of :attr:`CostSum.shares`. Open and unclear work have one each."""
 
 _MOST_DEAREST = 10

@@ -19,7 +19,17 @@ NO_LABELS = "No labels; 'da-score label next' says where to begin."
 _NOTE_WIDTH = 40
 _TASK_WIDTH = 80
 _DISTANCE_DIGITS = 1  # of a distance that decide the order
-_COLUMNS = "ITER ACTOR ROLE CORRECT SCOPE HALLUCINATION EDITS UPDATED NOTE".split()
+_COLUMNS = (
+    "ITER",
+    "ACTOR",
+    "ROLE",
+    "CORRECT",
+    "SCOPE",
+    "HALLUCINATION",
+    "EDITS",
+    "UPDATED",
+    "NOTE",
+)
 
 
 def labels_of(

@@ -42,7 +42,7 @@ _BREAKDOWN: Columns = (
     *map(numeric, ("SUBSCORE", "WEIGHT", "CONTRIB")),
     _DETAIL,
 )
-_HOOKS = "RULE_ID SENTINEL_ID LIFECYCLE RESULT INTERVENTION".split()
+_HOOKS = ("RULE_ID", "SENTINEL_ID", "LIFECYCLE", "RESULT", "INTERVENTION")
 _CHECKS = ("CHECK", "SEEN", _DETAIL)
 _DETAIL_WIDTH = 60  # characters that the reference shows of a detail
 _LINKED = "linked_traces_to_outcomes: yes (derived)"

@@ -53,7 +53,7 @@ _KEEP_CODE = word_set(
 _ONLY_SHOWS = word_set("-n --dry-run --check --stat log view")
 _NOT_COMMITTED = word_set("-n --no-commit --squash")
 _UNSTASH = ("pop", "apply", "branch")
-_KEEP_STASH = "list show drop clear create store".split()
+_KEEP_STASH = ("list", "show", "drop", "clear", "create", "store")
 _NEW_BRANCH = word_set("-b -B -c -C --create --force-create")
 _DETACH = word_set("--detach -d")
 

@@ -30,8 +30,15 @@ _ASKED_AGAIN = "--find-renames"
 """The option without which git is asked again about the pairs at which it fails with it."""
 
 _OPTIONS = (
-    "-r -z --raw --root --always --ignore-submodules=none --no-ext-diff --no-textconv"
-).split()
+    "-r",
+    "-z",
+    "--raw",
+    "--root",
+    "--always",
+    "--ignore-submodules=none",
+    "--no-ext-diff",
+    "--no-textconv",
+)
 
 
 class _WithPath(Protocol):

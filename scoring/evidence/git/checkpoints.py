@@ -52,8 +52,12 @@ _TRAILER = rf"Entire-Checkpoint:[ \t]*([0-9a-f]{{12}}|{ULID})"
 _END_OF_LINE = re.compile(rf"{_TRAILER}[ \t]*\r?$", re.MULTILINE)
 _END_OF_SUBJECT = re.compile(rf"\S[ \t]+{_TRAILER}(?: \(#[0-9]+\))?\s*\Z")
 _TOKEN_KEYS = (
-    "input_tokens output_tokens cache_read_tokens cache_creation_tokens api_call_count"
-).split()
+    "input_tokens",
+    "output_tokens",
+    "cache_read_tokens",
+    "cache_creation_tokens",
+    "api_call_count",
+)
 
 _REVIEW = "agent_review"
 """The ``kind`` in the metadata of a session that reviews the work of others."""

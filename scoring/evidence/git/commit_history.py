@@ -18,8 +18,8 @@ from .patches import FileLine, hashes_added
 from .starter import as_lines, as_text
 from .walk import Commit, proposed_commits
 
-_NUMSTAT = "-r --root --always -M --numstat".split()
-LIST_FILES = "ls-tree -r -z --full-tree".split()
+_NUMSTAT = ("-r", "--root", "--always", "-M", "--numstat")
+LIST_FILES = ("ls-tree", "-r", "-z", "--full-tree")
 """What lists the files of a commit."""
 
 # A branch on which a recording tool keeps its own data.

@@ -27,13 +27,27 @@ MOST_COMPARED = 200_000
 """Commits of the trunk, newest first, that are compared with others."""
 
 _DIFF_TREE = (
-    "diff-tree --stdin -r -p --root --always --full-index --no-renames --no-color"
-    " --unified=3 --inter-hunk-context=0 --diff-algorithm=myers --src-prefix=a/"
-    " --dst-prefix=b/ --no-ext-diff --no-textconv --submodule=short"
-    " --ignore-submodules=none"
-).split()
+    "diff-tree",
+    "--stdin",
+    "-r",
+    "-p",
+    "--root",
+    "--always",
+    "--full-index",
+    "--no-renames",
+    "--no-color",
+    "--unified=3",
+    "--inter-hunk-context=0",
+    "--diff-algorithm=myers",
+    "--src-prefix=a/",
+    "--dst-prefix=b/",
+    "--no-ext-diff",
+    "--no-textconv",
+    "--submodule=short",
+    "--ignore-submodules=none",
+)
 _HUNK = re.compile(rb"@@ -\d+(?:,(\d+))? \+\d+(?:,(\d+))? @@")
-_MERGE_TREE = "merge-tree --write-tree --no-messages --name-only".split()
+_MERGE_TREE = ("merge-tree", "--write-tree", "--no-messages", "--name-only")
 _VERSION = re.compile(rb"git version (\d+)\.(\d+)")
 _FIRST_GIT_WITH_MERGE_BATCHES = (2, 39)
 _CONFIG = """[core]

@@ -33,10 +33,21 @@ _MOST_KEPT = 16 << 20
 _MOST_KEPT_OF_CHUNK = 64 << 20
 
 _OPTIONS = (
-    "-r --root --always --raw --no-abbrev --ignore-submodules=all --no-color --text"
-    " --no-ext-diff --no-textconv --ignore-all-space -M --src-prefix=a/"
-    " --dst-prefix=b/"
-).split()
+    "-r",
+    "--root",
+    "--always",
+    "--raw",
+    "--no-abbrev",
+    "--ignore-submodules=all",
+    "--no-color",
+    "--text",
+    "--no-ext-diff",
+    "--no-textconv",
+    "--ignore-all-space",
+    "-M",
+    "--src-prefix=a/",
+    "--dst-prefix=b/",
+)
 _MOST_PARTLY_READ = 100  # pairs of which a partial clone lacks some files
 _MOST_UNREADABLE = 5  # pairs of which it lacks all, after which no other is tried
 _OPTIONS_WITH_LINES = (*_OPTIONS, "--patch", "--unified=0")

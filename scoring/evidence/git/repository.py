@@ -41,8 +41,11 @@ COMMITS_AS_MADE = {"GIT_NO_REPLACE_OBJECTS": "1", "GIT_GRAFT_FILE": "/dev/null/n
 _MOST_GIVEN_UP = 100  # names at which git gives up, after which no others are resolved
 
 _OPENING_QUESTION = (
-    "rev-parse --path-format=absolute --is-inside-work-tree --git-common-dir"
-).split()
+    "rev-parse",
+    "--path-format=absolute",
+    "--is-inside-work-tree",
+    "--git-common-dir",
+)
 _REMOTE_URLS = r"^remote\..*\.(url|pushurl)$"
 _PARTIAL = r"^(extensions\.partialclone|remote\..*\.promisor)$"
 _BRANCHES = ("refs/heads/", "refs/remotes/")

@@ -33,7 +33,7 @@ _KINDS = ("user", _TAKEN_BACK, "gemini", "info", "error", "warning")
 _ENDED = ("success", "error", "cancelled")
 """The states of calls that have ended."""
 
-_TOKEN_COUNTS = "input output cached thoughts tool".split()
+_TOKEN_COUNTS = ("input", "output", "cached", "thoughts", "tool")
 
 
 class GeminiReader(ToolReader):

@@ -31,13 +31,22 @@ _SUMMARIES = ("compaction", "branch_summary")
 """The kinds of lines that a model wrote for the harness."""
 
 _STATE_LINES = (
-    "model_change thinking_level_change custom custom_message label session_info"
-).split()
+    "model_change",
+    "thinking_level_change",
+    "custom",
+    "custom_message",
+    "label",
+    "session_info",
+)
 """The kinds of lines that hold nothing of interest."""
 
 _OTHER_ROLES = (
-    "bashExecution custom hookMessage branchSummary compactionSummary"
-).split()
+    "bashExecution",
+    "custom",
+    "hookMessage",
+    "branchSummary",
+    "compactionSummary",
+)
 """The roles of what the person ran, and of what extensions say."""
 
 _TASK = "Task: "

@@ -32,7 +32,7 @@ _TOKENS = TokenFields(
 _TYPED_SUBTYPES = (None, "mid_turn_user_message")
 """The subtypes of what a person typed."""
 
-_KINDS = "user assistant tool_result system".split()
+_KINDS = ("user", "assistant", "tool_result", "system")
 
 
 class QwenReader(GeminiReader):

@@ -18,15 +18,30 @@ from .event_reader import EventReader
 from .fields import id_in, is_failure, items_in, member, text_in
 
 _COMMANDS = ("command", "cmd", "CommandLine")
-_FOLDERS = "cwd workdir dir_path directory Cwd".split()
+_FOLDERS = ("cwd", "workdir", "dir_path", "directory", "Cwd")
 _IN_BACKGROUND = ("run_in_background", "is_background", "fireAndForget")
-_REPOSITORIES = "repo_path repoPath path cwd directory".split()
-_PATHS = "file_path path filePath notebook_path TargetFile".split()
-_WHOLE = "content contents file_text CodeContent".split()
-_OLD = "old_string old_str oldString oldText old_text before TargetContent".split()
+_REPOSITORIES = ("repo_path", "repoPath", "path", "cwd", "directory")
+_PATHS = ("file_path", "path", "filePath", "notebook_path", "TargetFile")
+_WHOLE = ("content", "contents", "file_text", "CodeContent")
+_OLD = (
+    "old_string",
+    "old_str",
+    "oldString",
+    "oldText",
+    "old_text",
+    "before",
+    "TargetContent",
+)
 _NEW = (
-    "new_string new_str newString newText new_text new_source after ReplacementContent"
-).split()
+    "new_string",
+    "new_str",
+    "newString",
+    "newText",
+    "new_text",
+    "new_source",
+    "after",
+    "ReplacementContent",
+)
 _PATCHES = ("input", "patch", "patchText")
 
 _EXIT_CODE = "\nExit Code: "

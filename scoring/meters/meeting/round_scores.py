@@ -17,9 +17,15 @@ from .records import (
 )
 
 CHECKLIST = (
-    "problem_clarity objectives options_alternatives key_assumptions"
-    " risks_failure_modes constraints stakeholders_impact dependencies_unknowns"
-).split()
+    "problem_clarity",
+    "objectives",
+    "options_alternatives",
+    "key_assumptions",
+    "risks_failure_modes",
+    "constraints",
+    "stakeholders_impact",
+    "dependencies_unknowns",
+)
 """The aspects that every decision should be explored in.
 
 An aspect that a record does not list is at level none.
