@@ -30,6 +30,7 @@ _FIELDS_OF_ARCHIVED: dict[str, Any] = {
     "commit": Reader.string,
 }
 _SHA = re.compile(f"[0-9a-f]{{{SAME_COMMIT},64}}")
+_LIKE_AN_ENTRY = re.compile(r"iter-[0-9]+\.ya?ml", re.IGNORECASE)
 _LINE_IN_MESSAGE = re.compile(r"line ([0-9]{1,9}):? ?")
 
 
@@ -120,6 +121,13 @@ def lint_log(
     for name in entry_names:
         findings += _check_entry(log_dir / name, strict, entries)
         findings += _unreadable_beside(log_dir, number_of(name))
+
+    for name in names:
+        if _LIKE_AN_ENTRY.fullmatch(name) and not is_entry_name(name):
+            text = "is not read: the name of an entry is iter-N.yaml"
+            findings.append(
+                LintFinding("warning", log_dir / name, None, None, "", text)
+            )
 
     archived: list[_ReadEntry] = []
     if ARCHIVE_NAME in names:

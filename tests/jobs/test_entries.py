@@ -503,6 +503,23 @@ class TestLint:
         assert "iter-01.yaml as well" in found[0][3]
 
     @pytest.mark.parametrize(
+        ("name", "is_like_an_entry"),
+        [
+            ("iter-1.yml", True),
+            ("Iter-1.YAML", True),
+            ("iter-1.labels.yaml", False),
+            ("notes.yml", False),
+        ],
+    )
+    def test_a_file_with_a_name_that_is_only_like_that_of_an_entry(
+        self, place: Place, da_score: DaScore, name: str, is_like_an_entry: bool
+    ) -> None:
+        (place.log / name).write_text("schema_version: 1\niteration: 1\n")
+        status, found = lint(da_score)
+        expected = [("warning", name)] if is_like_an_entry else []
+        assert (status, [row[:2] for row in found]) == (0, expected)
+
+    @pytest.mark.parametrize(
         "text",
         [
             pytest.param(
