@@ -289,7 +289,7 @@ def add_lost_commits(agents: AgentCommits) -> None:
 
 
 class _Work(NamedTuple):
-    """When a session worked, each in ascending order.
+    """When a session worked, each in ns since 1970, ascending.
 
     Attributes:
         commits: the times of its commits.

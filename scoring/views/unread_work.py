@@ -126,7 +126,7 @@ def _may_be_of(each: NotRead, shas: Collection[str], began: int | None) -> bool:
     Args:
         each: the transcript.
         shas: the commits.
-        began: when the commit was made that proposed ones began from; None without such commits.
+        began: as for :func:`failed_rests`.
     """
     if each.transcript is None:
         return began is not None

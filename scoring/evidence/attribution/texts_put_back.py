@@ -60,7 +60,7 @@ def failed_on_what_went(
 ) -> set[Sighting]:
     """Return the runs that failed after the last pass, on code that edits put back by the end.
 
-    None where code was also changed in a way that does not show what became of it.
+    Empty where code was also changed in a way that does not show what became of it.
 
     Args:
         seen: what was seen, by time.

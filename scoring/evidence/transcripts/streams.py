@@ -419,7 +419,7 @@ def _order_lines(sessions: Iterable[Session]) -> dict[int, str]:
 
 
 def _line_times(session: Session) -> dict[int, int]:
-    """Return when each line of a session that is work here was written, by the line's number."""
+    """Return when each line of work here of a session was written, in ns, by the line's number."""
     times: dict[int, int] = {}
     for file in session.files:
         for index in file.of(session.id):
