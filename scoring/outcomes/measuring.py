@@ -65,7 +65,9 @@ def _parts_of(units: Iterable[OpenUnit], work: AllWork) -> _Parts:
 
 
 def measure(units: Iterable[OpenUnit], work: AllWork, times: Sequence[int]) -> None:
-    """Fill in what the lines of units say. The events of the files cannot be read again.
+    """Fill in what the lines of units say: sessions, times, tokens, and what was seen and written.
+
+    The events of the files cannot be read again.
 
     Args:
         units: the units. Those without lines stay as they are.

@@ -131,10 +131,11 @@ def _is_wanted(unit: Unit, selection: Selection, chosen: Collection[int]) -> boo
 def day_of(
     moment: int | str | None, zone: datetime.tzinfo | None = None
 ) -> datetime.date | None:
-    """Return on which day something was, or None where that is not known.
+    """Return on which day something was, or None where that is not known, or no date is so late.
 
     Args:
-        moment: when it was, in nanoseconds since 1970 or as a row has it; None or 0 if not known.
+        moment: when it was, in nanoseconds since 1970 or as an RFC 3339 stamp; None, 0 and any
+            other text mean that it is not known.
         zone: the time zone of days; None for that of the machine.
     """
     if isinstance(moment, str):

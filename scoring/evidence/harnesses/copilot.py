@@ -298,7 +298,8 @@ class CopilotReader(ToolReader):
         - otherwise the tokens of all candidates count together, for a model without a name.
 
         Args:
-            tokens: the tokens by the name of a model as the end has it. It is changed so.
+            tokens: the tokens by the name of a model as the end has it. It is changed where those
+                of candidates count together.
         """
         unmatched = self._part_outputs.keys() - tokens.keys()
         candidates = tokens.keys() - self._part_outputs.keys()
