@@ -22,7 +22,7 @@ LEAST_DECIDED = 20
 _SAME_HARNESSES = 0.8
 """The harness changed between periods with less than this share of work in common by harness."""
 
-RANGES = "After a share is the range that holds the true one with 95 % confidence."
+RANGES = "A range after a share holds the true one with 95 % confidence."
 """What is said where shares have intervals."""
 
 _MOST_GROUPS = 15  # of one kind that are listed
