@@ -199,7 +199,7 @@ def _sort_sessions(agents: AgentCommits, work: WorkOfAgents) -> None:
 
 
 def _commits_in_git(work: WorkOfAgents, trunk_and_tips: bool) -> AgentCommits:
-    """Return the commits in git that may get an entry, and merges by :func:`_is_work`.
+    """Return the commits in git that may get an entry, and merges with work of their own.
 
     A commit that became another one is left out. Its checkpoints and agents go to the other one if
     the message of that names none.

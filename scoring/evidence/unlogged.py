@@ -56,8 +56,9 @@ def unlogged_commits(
 ) -> CommitsWithoutEntry:
     """Return the commits of agents that no entry names, and what the commits of sessions became.
 
-    They are in order of time, with numbers after that of the last entry. Those with a twin in the
-    log, as :func:`_twins_in_log` says, are left out.
+    They are in order of time, with numbers after that of the last entry. Unless only trusted
+    evidence counts, one that did not land is left out if a commit of the log has its subject and
+    nearly all of its lines, at most a day apart.
 
     Args:
         work: what shows the commits of agents.

@@ -323,9 +323,9 @@ def _undone_in_branch(unit: Unit, git: AttributedHistory) -> bool:
     """Return whether the commit that undid work came to the trunk with it; False without one.
 
     One rebase brought both, or the merge that first brought the work to another line. A merge does
-    not count where it came longer than :data:`_LONGEST_BRANCH` after the work was committed, or
-    brought more than :data:`_MOST_OF_A_BRANCH` commits, unless those from the work up to what undid
-    it are of one author and were made within a day.
+    not count where it came more than a week after the work was committed, or brought more than 20
+    commits, unless those from the work up to what undid it are of one author and were made within a
+    day.
     """
     landing = unit.landing
     undone_by = landing.undone_by if landing else None

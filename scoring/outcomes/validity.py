@@ -226,7 +226,10 @@ def _chance_of(figure: Foretold, of_a_coin: float) -> float | None:
 def _chances(
     figures: Mapping[str, Foretold], of_a_coin: float
 ) -> list[tuple[float, str]]:
-    """Return the figures that have a chance, see :func:`_chance_of`: the chance, and the name."""
+    """Return how likely chance alone gives each figure, and its name, the least likely first.
+
+    Figures of too few cases are left out, see :func:`_chance_of`.
+    """
     chances = []
     for name, figure in figures.items():
         chance = _chance_of(figure, of_a_coin)

@@ -302,7 +302,7 @@ class ToolTable(Frozen, dict=True):
         """Return the words of a command after the longest carrier and the options that follow that.
 
         The command has at least one word. Empty where it begins with no carrier, or nothing
-        follows. The first word may be changed to the name of a tool, as :meth:`_as_runner` says.
+        follows. The script of a tool becomes the tool: ``mocha`` for ``mocha/bin/mocha.js``.
         """
         carriers = self._carriers.get(program_name(words[0]), [])
         length = max((carrier.length_in(words) for carrier in carriers), default=0)

@@ -258,8 +258,9 @@ class Antigravity(Harness):
     def shown(self, path: Path) -> PlainData:
         """Return what is stated about a conversation: ``session``, ``folder`` and ``responses``.
 
-        ``folder`` is "" where neither the database nor the list of prompts names one. The key
-        ``responses`` is missing without a database that can be read. See :func:`_about`.
+        ``folder`` is "" where neither the database nor the list of prompts names one.
+        ``responses`` has, by the number of a step as text, the tokens and the model of its
+        response; the key is missing without a database that can be read.
         """
         shown: PlainData = {"session": path.parents[2].name}
         database = opened_database(_database_of(path))
