@@ -110,7 +110,7 @@ def artifact_place(repo_root: Path | str, path: str) -> str:
 
 
 def missing_artifacts(repo_root: Path | str, record: IterationRecord) -> list[str]:
-    """Return the paths that an entry names and at which the repository has no file."""
+    """Return the paths, sorted, that an entry names and at which the repository has no file."""
     named = sorted(filter(trim, set(record.artifacts)))
     return [path for path in named if not artifact_place(repo_root, path)]
 

@@ -287,7 +287,7 @@ class Evidence(EntryEvidence):
 
     @property
     def all_work(self) -> "AllWork":
-        """All that was read of transcripts, under the rules that observe."""
+        """All that was read of transcripts. Only the rules that observe have it."""
         return self._answers.work
 
     def _counted_for(self, record: IterationRecord) -> int | None:
@@ -338,11 +338,11 @@ class Evidence(EntryEvidence):
         return self._answers.entries[iteration].transcripts
 
     def observed(self, iteration: int) -> Observed:
-        """Return what was observed in an iteration's own lines, under the rules that observe."""
+        """Return what was observed in an iteration's own lines. Only under rules that observe."""
         return self._answers.entries[iteration].observed
 
     def unlogged(self) -> "Sequence[Unlogged]":
-        """Return the commits of agents that no entry names, under the rules that observe."""
+        """Return the commits of agents that no entry names. Only under rules that observe."""
         return self._answers.unlogged
 
     @cached_property

@@ -286,7 +286,7 @@ class Sources(Frozen):
         return checkout_around(os.path.realpath(iter_log_dir)) or iter_log_dir
 
     def transcripts(self) -> "Scan":
-        """Prepare to read the transcripts."""
+        """Prepare to read the transcripts, and open nothing yet."""
         return self.rules.transcripts(self.places, **self.reading)
 
     def reading_begun(self) -> "AbstractContextManager[Scan | None]":

@@ -238,6 +238,7 @@ def changed_between(old: Provenance, new: Provenance) -> list[str]:
 
 
 def _changed_counts(old: HarnessFacts, new: HarnessFacts) -> Iterator[str]:
+    """Yield in words what differs between two counts of one harness: one text at most."""
     if (old.turns, old.tool_calls) != (new.turns, new.tool_calls):
         turns = f"{old.turns} → {new.turns} turns"
         yield f"{old.name}: {turns}, {old.tool_calls} → {new.tool_calls} tool calls"
@@ -284,6 +285,7 @@ def provenance_as_dict(provenance: Provenance, rubric_version: str) -> PlainData
 
 
 def _counts_of(facts: HarnessFacts) -> PlainData:
+    """Return what the file has of a harness, without ``tool_errors`` where that is not known."""
     counts = fields_of(facts, *_HARNESS_KEYS)
     if not facts.unmeasured:
         del counts["unmeasured"]

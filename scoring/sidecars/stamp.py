@@ -115,7 +115,7 @@ def _digest(*parts: object) -> str:
 
 
 def digest_of(data: bytes) -> str:
-    """Return a short digest of some bytes."""
+    """Return a digest of some bytes, 24 hexadecimal digits."""
     return blake2b(data, digest_size=_DIGEST_BYTES).hexdigest()
 
 

@@ -53,7 +53,7 @@ class Sidecar(NamedTuple):
 
 
 def sidecar_of(score: PersistedScore, provenance: Provenance | None) -> Sidecar:
-    """Return the files of a score. Without provenance the second one is empty."""
+    """Return the files of a score. Without provenance ``evidence`` is empty."""
     evidence = b""
     if provenance:
         evidence = emit(provenance_as_dict(provenance, score.rubric_version))

@@ -201,7 +201,7 @@ def is_commit_tool(name: str) -> bool:
 
 
 def undoes_last_commit(commands: Commands) -> bool:
-    """Return whether a line takes the last commit back, keeps its changes, and commits no more."""
+    """Return whether a line takes the last commit back, keeps its changes, and makes no new one."""
     return reduce(_undoes_after, git_commands(commands), False)
 
 

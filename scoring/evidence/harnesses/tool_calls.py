@@ -128,7 +128,7 @@ class ToolReader(EventReader):
         return id_in(call)
 
     def note_end(self, call: object, failed: bool | None, text: str) -> None:
-        """Note the end of a call. It is not stated for commands that go on in the background."""
+        """Note the end of a call. If its command goes on in the background, ``failed`` is None."""
         if text_in(call) in self._calls_in_background:
             failed = None
         super().note_end(call, failed, text)
