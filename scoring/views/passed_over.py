@@ -114,8 +114,8 @@ def _why_meant(unit: Unit, taken: TakenBack, others: OtherWork) -> str:
     is_only_stated = unit.state == "reverted" and not unit.sessions
     if is_only_stated and taken.size < _LEAST_REVERTED:
         return f"fewer than {_LEAST_REVERTED} lines outside of tests, documents and CI"
-    if taken.back_in:
-        return "came back"
+    if taken.back_in or taken.not_missed:
+        return taken.not_missed or "came back"
     if taken.seconds >= _PLANS_CHANGE:
         return "undone after 30 days or more"
     if later and not set(unit.sessions).isdisjoint(later.sessions):

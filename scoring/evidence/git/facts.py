@@ -109,8 +109,7 @@ class TrunkWork(Frozen):
 
     Attributes:
         commit: the commit of the trunk that has all of the work.
-        also: another SHA by which messages may name the work, as of the commit before a squash;
-            "" for none.
+        also: another SHA by which messages may name it, as from before a squash; "" for none.
     """
 
     commit: str
@@ -135,10 +134,10 @@ class TakenBack(Frozen):
         seconds: from the work's commit to this one, at least 0.
         said: whether its message says that it undoes something.
         subject: its subject.
-        size: how many lines the work changed outside of tests, documents and the configuration of
-            CI. A line that it replaced counts twice.
+        size: how many lines of the product the work changed. One that it replaced counts twice.
         added: how many such lines the work added.
         by_author: whether the author of the work made the commit too.
+        not_missed: in words, why nothing was lost with the work; "" where that is not known.
         back_in: a later commit that does the work again; "" without one. The work stays undone.
     """
 
@@ -151,6 +150,7 @@ class TakenBack(Frozen):
     size: int = 0
     added: int = 0
     by_author: bool = False
+    not_missed: str = ""
     back_in: str = ""
 
     def as_dict(self) -> PlainData:
@@ -193,8 +193,7 @@ class Undone(Frozen):
             work came back.
         taken_back: the commit that undid the work; None where the state is ``landed``.
         came_back: how the work was undone and came back; None where it did not.
-        partly_reverted: the commit that says that it reverts the work and does so in part; None
-            without one, or where ``taken_back`` or ``came_back`` is set.
+        partly_reverted: the commit that says it reverts the work, and reverts a part; else None.
     """
 
     state: LandedState = "landed"
@@ -228,8 +227,7 @@ class Landing(Frozen):
         trunk: where work lands.
         field: the commit field of the entry, trimmed; "" where the landing is not of an entry.
         sha: the commit that the entry names; None where git knows none by that name.
-        found_by: how the work was found on the trunk, reverted or not, in a word of this module;
-            "" when that is unknown.
+        found_by: how the work was found on the trunk, in a word of this module; "" if unknown.
         commit: the trunk commit that brought the work; None when no single one did.
         merged_in: the merge that brought ``commit`` to the mainline; None where ``commit`` is on
             the mainline itself, or was found by another method than its ancestry.

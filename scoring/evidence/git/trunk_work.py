@@ -33,6 +33,7 @@ from .facts import (
 from .fates import fates
 from .followed_lines import Fate, FollowedTrunk
 from .inversion import HALF, WHOLE, does_again, has_content_of, inversion
+from .not_missed import why_not_missed
 from .undoing import LEAST_LINES, Candidate, Work
 
 _MOST_RETURNS = 10  # how often work that came back may be taken back again
@@ -342,6 +343,7 @@ class WorkOnTrunk:
             size=product.lines,
             added=product.added,
             by_author=commit.author == self.trunk.commits[work.commit].author,
+            not_missed=why_not_missed(candidate),
             back_in=self._named_back_in(candidate),
         )
 

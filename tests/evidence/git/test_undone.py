@@ -753,6 +753,52 @@ def test_work_that_comes_again_after_the_horizon_stays_reverted_and_says_where(
     )
 
 
+COPY = "a copy of lib/first.py"
+
+
+@pytest.mark.parametrize(
+    ("lines", "path", "message", "not_missed"),
+    [
+        pytest.param(19, "lib/first.py", "tidy", COPY, id="all but one line"),
+        pytest.param(16, "lib/first.py", "tidy", "", id="four fifths of the lines"),
+        pytest.param(19, "lib/first.txt", "tidy", "", id="in another kind of file"),
+        pytest.param(19, "lib/first.py", "Revert it", "", id="what says so"),
+    ],
+)
+def test_a_copy_of_another_file_is_not_missed(
+    lines: int, path: str, message: str, not_missed: str, tmp_path: Path
+) -> None:
+    repo = start(tmp_path)
+    repo.commit({path: part("alpha", 0, lines)}, "feat: alpha")
+    work = repo.commit({"alpha.py": part("alpha", 0, 20)}, "feat: the same")
+    repo.commit({"alpha.py": None}, message)
+    found = undone(repo, work)
+    assert found.taken_back is not None
+    assert found.taken_back.not_missed == not_missed
+
+
+@pytest.mark.parametrize(
+    ("body", "added", "not_missed"),
+    [
+        ("A temporary unblock.", {}, "a removal that calls itself temporary"),
+        ("An unblock.", {}, ""),
+        ("A temporary unblock.", {"beta.py": functions("beta")}, ""),
+    ],
+    ids=["temporary", "not temporary", "adds lines too"],
+)
+def test_a_removal_that_calls_itself_temporary_is_not_missed(
+    body: str, added: Files, not_missed: str, tmp_path: Path
+) -> None:
+    repo = start(tmp_path)
+    credit = "Co-authored-by: Claude <noreply@anthropic.com>"
+    work = repo.commit({"b.py": None, **added}, f"drop b\n\n{body}\n\n{credit}")
+    back: Files = {"b.py": functions("old"), **dict.fromkeys(added)}
+    repo.commit(back, f"Revert {work}")
+    found = undone(repo, work)
+    assert found.taken_back is not None
+    assert found.taken_back.not_missed == not_missed
+
+
 def test_the_revert_of_a_copy_on_a_release_line_is_not_that_of_the_work(
     tmp_path: Path,
 ) -> None:
