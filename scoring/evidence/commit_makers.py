@@ -87,7 +87,7 @@ def mark_work(
     neighborhood = Neighborhood(
         work.read.work_trees,
         sources.worktrees,
-        work.history.repository.urls_of_remotes,
+        work.history.repository.fetch_and_push_urls,
         lambda sha: sha in ours or sha in in_log,
         is_strict=work.trusted,
     )

@@ -68,7 +68,7 @@ def used_by_sessions(sources: Sources) -> list[UsedBySession]:
         here = Neighborhood(
             WorkTrees(repository),
             worktrees,
-            repository.urls_of_remotes,
+            repository.fetch_and_push_urls,
             present.__contains__,
         )
         here.mark(sessions)

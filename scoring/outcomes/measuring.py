@@ -8,13 +8,13 @@ from typing import NamedTuple
 from msgspec.structs import replace
 
 from scoring.evidence.attribution.collecting import (
-    lines_found,
+    lines_by_part,
     missing_sub_agents,
     places_seen,
     sightings_of,
 )
 from scoring.evidence.attribution.session_trees import AllWork
-from scoring.evidence.attribution.sightings import together
+from scoring.evidence.attribution.sightings import joined
 from scoring.evidence.attribution.written import WrittenLines, written_lines
 from scoring.evidence.git.undoing import is_product
 from scoring.evidence.scopes import is_code
@@ -132,10 +132,10 @@ def _observe_without_commits(units: Iterable[OpenUnit], work: AllWork) -> None:
     _, of_units = _parts_of(asked, work)
     about = [file for file in work.files if max(file.parts, default=_NO_PART) >= 0]
     sightings = sightings_of(about, {})
-    lines = lines_found(about)
+    lines = lines_by_part(about)
 
     for unit, group in zip(asked, of_units, strict=True):
-        tests, last_run = together([sightings[part] for part in group]).tests(None)
+        tests, last_run = joined([sightings[part] for part in group]).tests(None)
         places = places_seen(None, {}, last_run, ())
         found = tuple(chain.from_iterable(lines[part] for part in group))
         unit.observed.append(Observed(tests=tests, seen=places, lines=found))

@@ -315,7 +315,7 @@ def places_seen(
     return tuple(places)
 
 
-def lines_found(files: Iterable[File]) -> defaultdict[int, list[LinesFound]]:
+def lines_by_part(files: Iterable[File]) -> defaultdict[int, list[LinesFound]]:
     """Return where the lines of each part are, by the number of the part.
 
     A part has one item for each transcript with lines of it, in the order of ``files``.

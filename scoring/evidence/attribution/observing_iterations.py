@@ -18,7 +18,7 @@ from scoring.evidence.transcripts.streams import SessionKey, note_parts
 from .artifact_writes import Writes
 from .claims import claims_seen, spoken_in
 from .collecting import (
-    lines_found,
+    lines_by_part,
     lines_that_made,
     missing_sub_agents,
     places_seen,
@@ -26,7 +26,7 @@ from .collecting import (
 )
 from .iteration_shares import Share
 from .session_trees import AllWork
-from .sightings import together
+from .sightings import joined
 from .written import SAME_PATCH, least_share, written_lines
 
 _COMMITS_AT_ONCE = 100
@@ -109,7 +109,7 @@ class IterationsSeen:
         self._counts_of_parts = dict(zip(parts, counts[len(wanted) :], strict=True))
 
         self._sightings = sightings_of(files, iteration_of)
-        self._lines = lines_found(files)
+        self._lines = lines_by_part(files)
         self._spoken = spoken_in(
             files, {key for share in wanted for key in share.sessions}
         )
@@ -163,7 +163,7 @@ class IterationsSeen:
             committed: the lines that its commit adds, where they have to have written these.
         """
         verifiers = share.question.verifiers
-        sightings = together([self._sightings[part] for part in share.voting])
+        sightings = joined([self._sightings[part] for part in share.voting])
         folder = share.made.folder if share.made else ""
         tests, last_run = sightings.tests(share.end, folder, committed)
         corrections, corrected_at = sightings.corrections()

@@ -309,15 +309,15 @@ def _without_verdict(run: Sighting) -> Sighting:
     return run._replace(event=replace(run.event, passed=None))
 
 
-def together(parts: Sequence[Sightings]) -> Sightings:
+def joined(parts: Sequence[Sightings]) -> Sightings:
     """Return what was seen in several parts of one reading as one, by time.
 
     Parts of one reading share the mapping ``edited``, so that any of them has it.
     """
-    joined = Sightings()
+    whole = Sightings()
     for part in parts:
-        joined.edited = part.edited
-        joined.seen += part.seen
-        joined.programs |= part.programs
-    joined.seen.sort(key=attrgetter("time"))
-    return joined
+        whole.edited = part.edited
+        whole.seen += part.seen
+        whole.programs |= part.programs
+    whole.seen.sort(key=attrgetter("time"))
+    return whole

@@ -224,7 +224,7 @@ class GitRepository(ObjectReader):
         answer = as_text(self.run("for-each-ref", f"--format={layout}", *prefixes))
         return [line.split(" ") for line in answer.split("\n") if line]
 
-    def urls_of_remotes(self) -> list[str]:
+    def fetch_and_push_urls(self) -> list[str]:
         """Return the URLs of the remotes, also those for pushing, as they are configured."""
         return [url for _, url in self._remotes]
 

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from scoring.errors import silent
 from scoring.evidence.commands.git_commands import COMMIT_MADE, LONGEST_BRANCH
-from scoring.evidence.transcripts.opening import opened
+from scoring.evidence.transcripts.opening import opened_transcript
 from scoring.evidence.transcripts.transcript_events import TranscriptEvents
 from scoring.evidence.transcripts.transcript_files import TranscriptFile
 
@@ -62,7 +62,7 @@ def shows_one_of(transcript: TranscriptFile, shas: Collection[str]) -> bool | No
         return None
 
     in_order = sorted(shas)
-    with suppress(OSError), opened(transcript.path, silent) as fd:
+    with suppress(OSError), opened_transcript(transcript.path, silent) as fd:
         if fd is None or os.fstat(fd).st_size > _MOST_SEARCHED:
             return None
 

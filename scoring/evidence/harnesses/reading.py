@@ -13,7 +13,7 @@ from scoring.errors import GitError
 from scoring.evidence.commands.testruns import TestTools
 from scoring.evidence.git.objects import ReadObject
 from scoring.evidence.git.repository import GitRepository
-from scoring.evidence.transcripts.opening import opened
+from scoring.evidence.transcripts.opening import opened_transcript
 from scoring.evidence.transcripts.transcript_events import (
     EventsByHarness,
     decode_events,
@@ -120,7 +120,7 @@ class Reading:
 
         lines = Lines(harnesses, self._tools, too_long)
         if repository is None:
-            with opened(path, warnings.append) as fd:
+            with opened_transcript(path, warnings.append) as fd:
                 if fd is None:
                     return None
                 return read_whole(fd, transcript, lines)

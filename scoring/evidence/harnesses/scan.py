@@ -27,7 +27,7 @@ from scoring.evidence.transcripts.facts import (
     TranscriptPlaces,
     TranscriptSurvey,
 )
-from scoring.evidence.transcripts.opening import opened
+from scoring.evidence.transcripts.opening import opened_transcript
 from scoring.evidence.transcripts.transcript_events import (
     EventsByHarness,
     decode_events,
@@ -329,7 +329,9 @@ class Scan(ABC):
                 transcript, transcript.size, " ".join(transcript.blobs).encode()
             )
         else:
-            with opened(transcript.path, partial(self._warn_of, transcript)) as fd:
+            with opened_transcript(
+                transcript.path, partial(self._warn_of, transcript)
+            ) as fd:
                 if fd is None:
                     return
                 status = os.fstat(fd)

@@ -37,7 +37,7 @@ That is many lines, and below 128 KiB, from where the allocator asks the system 
 
 
 @contextlib.contextmanager
-def opened(path: Path, warn: Warn) -> Iterator[int | None]:
+def opened_transcript(path: Path, warn: Warn) -> Iterator[int | None]:
     """Open a transcript, and close it afterwards.
 
     Args:

@@ -6,7 +6,7 @@ from typing import Any, cast
 
 import pytest
 
-from scoring.evidence.attribution.collecting import lines_found
+from scoring.evidence.attribution.collecting import lines_by_part
 from scoring.evidence.transcripts.observed_facts import LinesFound
 
 
@@ -48,5 +48,5 @@ def test_lines_are_named_by_file(
     files: list[Any], found: list[list[tuple[Any, ...]]]
 ) -> None:
     expected = [[LinesFound(Path(name), *rest) for name, *rest in one] for one in found]
-    lines = lines_found(cast("Any", files))
+    lines = lines_by_part(cast("Any", files))
     assert [lines[part] for part in range(2)] == expected
