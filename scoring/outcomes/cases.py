@@ -84,7 +84,7 @@ class LogCases(NamedTuple):
     Attributes:
         rubric: the rubric that scored.
         cases: the iterations that count for the outcome.
-        marks: digests of all scores of the log, as in ``scoring/sidecars/meaning.py``.
+        marks: the digests of all scores of the log that :func:`.meaning.score_mark` returns.
     """
 
     rubric: Rubric

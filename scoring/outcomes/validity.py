@@ -317,8 +317,8 @@ def gain_over(
 
     Returns:
         ``n``, how many cases both score; ``gain``, by how much ``after`` is better; and the paired
-        95 % ``interval`` of that, two numbers, or None with fewer than two sessions. For the
-        outcome ``reward`` ``n`` is 0, and the others are None.
+        95 % ``interval`` of that, two numbers, or None where no draw has both figures, as with
+        fewer than two sessions. For the outcome ``reward`` ``n`` is 0, and the others are None.
     """
     if outcome == "reward":
         # Runs compare within tasks, which gives no paired interval.

@@ -304,7 +304,7 @@ class Scan(ABC):
         """Warn where reading took longer than :data:`SECONDS_TO_READ`.
 
         Args:
-            seconds_of: the processor time that each transcript took, by its name.
+            seconds_of: the seconds of processor time that each transcript took, by its name.
         """
         seconds = sum(seconds_of.values())
         if seconds <= SECONDS_TO_READ:
