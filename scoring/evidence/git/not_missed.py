@@ -17,6 +17,7 @@ _FEW = 0.1  # of its lines, the most that a removal adds, or an addition removes
 _NEARLY_ALL = 0.9  # of the distinct lines
 _PROBES = 5  # the longest lines, of which a file has to have one to be compared
 _MOST_COMPARED = 20  # files
+_FILES_WITH_LINES = "grep -I -F -l -z --full-name -f -".split()
 _SUFFIX = re.compile(r"\.\w+", re.ASCII)
 _TEMPORARY = re.compile(r"\btemporar(?:y|ily)\b", re.IGNORECASE)
 
@@ -70,8 +71,10 @@ def file_with_lines(
 
     probes = sorted({line.strip() for line in lines}, key=len)[-_PROBES:]
     answer = repository.ask(
-        *("grep", "-I", "-F", "-l", "-z", "--full-name", "-f", "-", commit),
-        *("--", f":(top,glob)**/*{suffix}"),
+        *_FILES_WITH_LINES,
+        commit,
+        "--",
+        f":(top,glob)**/*{suffix}",
         stdin=b"".join(b"%b\n" % probe for probe in probes if probe),
     )
     names = as_text(answer.stdout).split("\0")[:-1][:_MOST_COMPARED]

@@ -53,8 +53,8 @@ def refuse_pipes_around(directory: Path) -> None:
     A directory outside of any work tree passes.
 
     Raises:
-        GitError: a pipe or device is in place of such a file, the file is too large, or there are
-            too many replacements or included settings.
+        GitError: a pipe or device is in place of such a file, the file is too large, there are too
+            many replacements or included settings, or links lead to too many files.
     """
     top = checkout_around(directory)
     if top:
