@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from .errors import GitError, NotARepositoryError
 from .evidence.git.checkout import IMPORTED_BRANCH
 from .evidence.git.plain_files import refuse_pipe, refuse_pipes_around, refuse_pipes_in
+from .paths import real_path
 from .worker_processes import environment_with
 
 if TYPE_CHECKING:
@@ -155,9 +156,7 @@ def _opened(folder: Path | str) -> "Iterator[Repo]":
 
         with (
             environment_with(_NO_NAMED_REPOSITORY),
-            Repo(
-                os.path.realpath(folder), search_parent_directories=True
-            ) as repository,
+            Repo(real_path(folder), search_parent_directories=True) as repository,
         ):
             if repository.working_tree_dir is None:
                 raise InvalidGitRepositoryError

@@ -12,14 +12,28 @@ def expanded(path: str) -> Path:
     return Path(os.path.expanduser(path))
 
 
+def real_path(path: Path | str) -> str:
+    """Return an absolute path with its links followed, or not followed where one cannot be read.
+
+    That is so of a link below ``/proc/PID`` where the process is another user's.
+    """
+    try:
+        return os.path.realpath(path)
+    except OSError:
+        return os.path.abspath(path)
+
+
 def is_inside(path: Path | str, directory: Path | str) -> bool:
     """Return whether a path is in a directory, or is it, once all links are followed.
 
-    Nothing needs to exist at the path.
+    Nothing needs to exist at the path. It is False where a link cannot be read.
     """
-    real_path = os.path.realpath(path)
-    root = os.path.realpath(directory)
-    return real_path == root or real_path.startswith(root.rstrip("/") + "/")
+    try:
+        real = os.path.realpath(path)
+        root = os.path.realpath(directory)
+    except OSError:
+        return False
+    return real == root or real.startswith(root.rstrip("/") + "/")
 
 
 def is_of_the_system(folder: Path) -> bool:
@@ -53,7 +67,7 @@ def in_checkout(path: Path | str, repo_dir: Path | str) -> bool:
         path: the path, with its links followed and not followed.
         repo_dir: the folder. Outside of a checkout the folder itself counts.
     """
-    checkout = checkout_around(os.path.realpath(repo_dir)) or repo_dir
+    checkout = checkout_around(real_path(repo_dir)) or repo_dir
     absolute = Path(os.path.abspath(path))
     return any(
         is_inside(each, checkout) for each in (path, absolute, *absolute.parents)

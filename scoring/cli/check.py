@@ -24,7 +24,7 @@ from scoring.log.selection import Selection
 from scoring.log.settings import Settings, settings_sources
 from scoring.outcomes.ledger import Ledger
 from scoring.outcomes.unit import Unit
-from scoring.paths import in_checkout
+from scoring.paths import in_checkout, real_path
 from scoring.text import counted
 from scoring.views.chosen_work import none_chosen, timeless_text
 from scoring.views.gates import (
@@ -310,7 +310,7 @@ def _trusted_settings(
     if junit_file is not None:
         folders["writes no file"] = junit_file.absolute().parent
     for refused, folder in folders.items():
-        target = os.path.realpath(folder)
+        target = real_path(folder)
         if not in_checkout(folder, settings.repo_dir):
             continue
 

@@ -17,6 +17,7 @@ from scoring.jobs.close_task import ClosedTask, close_task
 from scoring.jobs.hook_input import HookInput, parse_hook_input, read_hook_input
 from scoring.log.find import holds_entries
 from scoring.log.settings import Settings, resolve_settings
+from scoring.paths import real_path
 from scoring.text import printable
 from scoring.views.table import band_text, number
 
@@ -197,10 +198,10 @@ def _hinted_folders(hook: HookInput, settings: Settings) -> list[Path]:
     folders: dict[str, Path] = {}
     for folder in hook.transcript_dirs:
         if os.path.isdir(folder):  # which also takes names that no file can have
-            folders.setdefault(os.path.realpath(folder), folder)
+            folders.setdefault(real_path(folder), folder)
 
     for folder in settings.transcript_dirs:
-        folders.pop(os.path.realpath(folder), None)
+        folders.pop(real_path(folder), None)
     return list(folders.values())
 
 

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from msgspec.structs import asdict, replace
 
 from scoring.log.model import IterationRecord, Records
+from scoring.paths import real_path
 from scoring.text import trim
 
 from .artifacts import Corrections, artifact_place, artifact_status
@@ -278,7 +279,7 @@ class Evidence(EntryEvidence):
             places.update(self.all_work.work_trees.asked)
 
         return Watched(
-            log=os.path.realpath(self._log_dir),
+            log=real_path(self._log_dir),
             repository=str(self.git.repository.common_dir),
             folders=frozenset(folders),
             places=frozenset(places),

@@ -16,6 +16,7 @@ from typing import Self
 from scoring.errors import TakesLong
 from scoring.file_stamps import is_settled
 from scoring.frozen import Frozen
+from scoring.paths import real_path
 from scoring.store import Store, Value
 
 from .git.facts import Changed, Landing, Trunk
@@ -248,7 +249,7 @@ def _key_of(sources: Sources, log_dir: Path | str) -> bytes:
     names = sorted(filter(_VARIABLES.fullmatch, os.environ))
     variables = [(name, os.environ[name]) for name in names]
     about = (
-        os.path.realpath(log_dir),
+        real_path(log_dir),
         os.path.abspath(sources.repo_dir),
         sources.rules.name,
         sorted(map(os.path.abspath, (*places.directories, *places.hinted))),

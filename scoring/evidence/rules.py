@@ -4,7 +4,6 @@ To add rules, add a value and its line in :data:`RULES`. The modules that a valu
 when their function is called.
 """
 
-import os
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
@@ -17,7 +16,7 @@ from msgspec.structs import replace
 from scoring.errors import LogError, TakesLong, Warn, silent
 from scoring.frozen import Frozen
 from scoring.log.settings import Settings
-from scoring.paths import checkout_around
+from scoring.paths import checkout_around, real_path
 
 from .transcripts.facts import ReadingOptions, TranscriptPlaces
 
@@ -283,7 +282,7 @@ class Sources(Frozen):
         """Return the folder that no link in a log may lead out of; None where any link counts."""
         if not self.trusted:
             return None
-        return checkout_around(os.path.realpath(iter_log_dir)) or iter_log_dir
+        return checkout_around(real_path(iter_log_dir)) or iter_log_dir
 
     def transcripts(self) -> "Scan":
         """Prepare to read the transcripts, and open nothing yet."""

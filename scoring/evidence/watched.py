@@ -13,6 +13,7 @@ from msgspec.structs import replace
 
 from scoring.file_stamps import is_settled, last_change
 from scoring.frozen import Frozen
+from scoring.paths import real_path
 
 _SIDECARS = re.compile(r".*(?:\.score|\.evidence)\.yaml/?")
 _NOT_READ_OF_GIT = re.compile(
@@ -101,7 +102,7 @@ class Watched(Frozen):
 
         looked_at = set()
         for named_folder in sorted(self.places):
-            real = os.path.realpath(named_folder)
+            real = real_path(named_folder)
             yield f"{named_folder} {real} {os.path.isdir(real)}", None
             for folder in (real, *map(str, Path(real).parents)):
                 if folder in looked_at:

@@ -17,7 +17,7 @@ from scoring.evidence.harnesses.harness import Hook
 from scoring.evidence.harnesses.readers import HARNESSES
 from scoring.files import make_folder, overwrite, read_file, read_or_none
 from scoring.own_repository import own_repository
-from scoring.paths import expanded, is_inside
+from scoring.paths import expanded, is_inside, real_path
 from scoring.text import syntax_problem
 
 PROGRAM = "da-score"
@@ -142,7 +142,7 @@ def refuse_outside(path: Path, project: Path) -> None:
     """
     if not is_inside(path, project):
         raise InputError(
-            f"{path}: it leads out of the project, to {os.path.realpath(path)}; it was left alone"
+            f"{path}: it leads out of the project, to {real_path(path)}; it was left alone"
         )
 
 
@@ -231,7 +231,7 @@ def json_in_layout_of(path: Path, data: Any, layout: str) -> bytes:
 
 def backup_of(path: Path) -> Path:
     """Return the path of the backup of a settings file: next to the file that links lead to."""
-    target = Path(os.path.realpath(path))
+    target = Path(real_path(path))
     return target.with_name(target.name + BACKUP_SUFFIX)
 
 
@@ -250,7 +250,7 @@ def write_settings_file(path: Path, data: bytes, *, keep: bool) -> Path | None:
         InputError: the old content cannot be read.
         WriteError: the file or the backup cannot be written.
     """
-    target = Path(os.path.realpath(path))
+    target = Path(real_path(path))
     make_folder(target.parent)
     backup = None
     if keep and target.exists():

@@ -10,7 +10,7 @@ from scoring.errors import NotARepositoryError, SettingsError, WriteError
 from scoring.files import make_folder, write_atomically
 from scoring.log.find import commands_that_make_a_log
 from scoring.log.settings import DEFAULT_LOG_DIR, SETTINGS_FILE, Settings
-from scoring.paths import is_inside
+from scoring.paths import is_inside, real_path
 from scoring.text import counted, printable
 from scoring.views.doctor import Examination
 
@@ -31,9 +31,9 @@ def settings_text(examination: Examination, settings: Settings) -> str:
     """
     top = examination.repository.top_level or examination.repository.path
     log_dir = None
-    real_log = os.path.realpath(settings.iter_log_dir)
+    real_log = real_path(settings.iter_log_dir)
     # A log outside of the repository is named by an option or a variable, and by no file.
-    if real_log != os.path.realpath(top / DEFAULT_LOG_DIR) and is_inside(real_log, top):
+    if real_log != real_path(top / DEFAULT_LOG_DIR) and is_inside(real_log, top):
         log_dir = _path_from_top(settings.iter_log_dir, top)
 
     trunk = examination.repository.trunk
@@ -130,11 +130,11 @@ def _as_toml(value: _TextOrTexts) -> str:
 
 def _path_from_top(path: Path, top: Path) -> str:
     """Return a path relative to the top of a repository, or the whole path of a place elsewhere."""
-    real_path = os.path.realpath(path)
-    real_top = os.path.realpath(top)
-    if real_path.startswith(real_top + os.sep):
-        return os.path.relpath(real_path, real_top)
-    return real_path
+    real = real_path(path)
+    real_top = real_path(top)
+    if real.startswith(real_top + os.sep):
+        return os.path.relpath(real, real_top)
+    return real
 
 
 def write_settings(examination: Examination, text: str, force: bool) -> Path:
@@ -165,7 +165,7 @@ def write_settings(examination: Examination, text: str, force: bool) -> Path:
         )
 
     if not is_inside(path.parent, top):
-        target = os.path.realpath(path.parent)
+        target = real_path(path.parent)
         raise WriteError(
             f"{path.parent}: a link leads out of the repository, to {target}"
         )

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from scoring.errors import InputError, LogError
 from scoring.files import list_names, read_file
-from scoring.paths import checkout_around, is_of_the_system
+from scoring.paths import checkout_around, is_of_the_system, real_path
 
 from .settings import DEFAULT_LOG_DIR, SETTINGS_FILE
 
@@ -53,7 +53,7 @@ def find_logs(roots: Iterable[Path]) -> list[FoundLog]:
             )
 
         for log in logs_of_root:
-            logs.setdefault(os.path.realpath(log.iter_log_dir), log)
+            logs.setdefault(real_path(log.iter_log_dir), log)
 
     return list(logs.values())
 

@@ -20,7 +20,7 @@ from scoring.errors import (
 )
 from scoring.file_stamps import stamp_of
 from scoring.files import list_names, read_file
-from scoring.paths import is_inside
+from scoring.paths import is_inside, real_path
 from scoring.store import Store
 from scoring.yamlread import TRUE_FLAGS
 
@@ -200,7 +200,7 @@ def load_entries(
         within: a directory that no link may lead out of; None allows any link.
         unread: takes a line about each file in which something follows the first document.
     """
-    folder = os.path.realpath(directory)
+    folder = real_path(directory)
     prefix = os.fsencode(f"{' '.join(sorted(true_flags))}\0{folder}/")
 
     with store:

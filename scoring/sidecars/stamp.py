@@ -5,7 +5,6 @@ loses costs only a comparison of sidecars byte by byte.
 """
 
 import contextlib
-import os
 from collections.abc import Collection, Iterator
 from hashlib import blake2b
 from pathlib import Path
@@ -18,6 +17,7 @@ from scoring.evidence.table_digest import digest_of_tables
 from scoring.files import read_file
 from scoring.frozen import Frozen
 from scoring.log.model import IterationRecord
+from scoring.paths import real_path
 from scoring.signals.table import entry_file_names
 from scoring.store import Store
 
@@ -132,9 +132,7 @@ class Stamps:
 
     def __init__(self, store: Store, log_dir: Path, rubric: Rubric) -> None:
         self._store = store
-        self._prefix = (
-            f"{os.path.realpath(log_dir)}\0{digest_of(repr(rubric).encode())}\0"
-        )
+        self._prefix = f"{real_path(log_dir)}\0{digest_of(repr(rubric).encode())}\0"
 
     def get(self, iteration: int) -> Stamp | None:
         """Return what the score of an iteration was computed from, or None if unknown."""

@@ -1,9 +1,13 @@
 """Links instead of files lead no command out of a log or a folder of transcripts."""
 
+import errno
+import os
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 from helpers.commands import DaScore
+from helpers.places import Place
 from helpers.pull_requests import LOG, propose
 from helpers.repos import Repo
 
@@ -15,6 +19,7 @@ from scoring.evidence.labels import label_facts
 from scoring.evidence.transcripts.facts import TranscriptPlaces
 from scoring.jobs.lint import lint_log
 from scoring.log.load import load_iteration_log
+from scoring.paths import is_inside, real_path
 
 SECRET = "password: [hunter2\n"
 
@@ -141,3 +146,55 @@ def test_a_folder_of_the_system_is_not_walked(folder: str) -> None:
         == ()
     )
     assert said == [f"transcript directory {folder}: is a system folder; skipped"]
+
+
+class TestALinkThatCannotBeRead:
+    """Links below /proc/PID cannot be read where the process is another user's."""
+
+    COMMANDS = ("work",), ("doctor", "--rubric", "3.1.0"), ("init", "--print")
+
+    @pytest.fixture
+    def link(self, place: Place, monkeypatch: pytest.MonkeyPatch) -> Path:
+        place.iteration(1)
+        place.session("mine", place.turn(1))
+        link = place.path / "link"
+        link.symlink_to(place.path)
+        readlink: Callable[..., str] = os.readlink
+
+        def refuse(path: str) -> str:
+            if path == str(link):
+                raise PermissionError(errno.EACCES, "permission denied", path)
+            return readlink(path)
+
+        monkeypatch.setattr(os, "readlink", refuse)
+        return link
+
+    @pytest.mark.parametrize("command", COMMANDS)
+    def test_ends_no_command_where_a_session_worked_in_it(
+        self, link: Path, place: Place, da_score: DaScore, command: tuple[str, ...]
+    ) -> None:
+        place.session("other", place.turn(1, 7, cwd=f"{link}/there"))
+        assert da_score(*command, "--no-cache").status == 0
+
+    def test_ends_no_command_where_a_work_tree_points_to_it(
+        self, link: Path, place: Place, da_score: DaScore
+    ) -> None:
+        (place.path / "sub").mkdir()
+        (place.path / "sub/.git").write_text(f"gitdir: {link}/there\n")
+        place.session("other", place.turn(1, 7, cwd=f"{place.path}/sub"))
+        assert da_score("work", "--no-cache").status == 0
+
+    def test_ends_no_command_where_objects_are_borrowed_from_it(
+        self, link: Path, place: Place, da_score: DaScore
+    ) -> None:
+        alternates = place.path / ".git/objects/info/alternates"
+        alternates.write_text(f"{link}/objects\n")
+        assert da_score("work", "--no-cache").status == 0
+
+    def test_leads_into_no_folder(self, link: Path, place: Place) -> None:
+        assert not is_inside(link, place.path)
+
+    def test_is_not_what_a_readable_one_is(self, link: Path, place: Place) -> None:
+        readable = link.rename(place.path / "readable")
+        assert is_inside(readable, place.path)
+        assert real_path(readable) == os.path.realpath(place.path)

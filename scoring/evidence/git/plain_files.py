@@ -13,7 +13,7 @@ from pathlib import Path
 
 from scoring.errors import GitError, InputError
 from scoring.files import read_file, reason, refuse_special, size_in_words
-from scoring.paths import checkout_around
+from scoring.paths import checkout_around, real_path
 
 from .starter import Git
 
@@ -144,7 +144,7 @@ def _packed_replacements(repository: Path) -> Iterator[Path]:
 def folders_of_objects(objects: Path) -> Iterator[Path]:
     """Yield a folder of objects, then those from which it, or one of these, borrows, each once."""
     folders = [objects]
-    known = {os.path.realpath(objects)}
+    known = {real_path(objects)}
     for folder in folders:
         yield folder
         for borrowed in _borrowed(folder):
@@ -172,7 +172,7 @@ def _borrowed(folder: Path) -> list[str]:
             except ValueError:
                 continue
         if b"\0" not in line:
-            borrowed.append(os.path.realpath(folder / os.fsdecode(line)))
+            borrowed.append(real_path(folder / os.fsdecode(line)))
     return borrowed
 
 
@@ -228,7 +228,7 @@ def refuse_pipe(path: Path, limit: int | None = None) -> None:
     except OSError as e:
         if e.errno != errno.ENXIO:
             raise GitError(f"{path}: {reason(e)}") from e
-        if os.path.realpath(path) == os.devnull:
+        if real_path(path) == os.devnull:
             return
         raise GitError(f"{path}: {reason(e)}; git would wait for it forever") from e
     if limit is not None and size > limit:

@@ -9,6 +9,7 @@ from pathlib import Path
 from scoring.errors import InputError
 from scoring.evidence.git.repository import GitRepository
 from scoring.files import read_file
+from scoring.paths import real_path
 
 from .edits import is_absolute, with_slashes
 
@@ -103,7 +104,7 @@ class WorkTrees:
         Raises:
             NotARepositoryError: the repository's directory is in no work tree.
         """
-        resolved = Path(os.path.realpath(folder))
+        resolved = Path(real_path(folder))
         for path in (resolved, *resolved.parents):
             if str(path) in self._resolved_tops:
                 return True
@@ -132,7 +133,7 @@ class WorkTrees:
         # A linked work tree still points into its repository when it was moved, or when git has
         # no record of it any more.
         target = os.fsdecode(content.removeprefix(_POINTER).strip())
-        record = os.path.realpath(os.path.join(folder, target))
+        record = real_path(os.path.join(folder, target))
         return os.path.dirname(record) == self._records
 
     @property
@@ -157,12 +158,12 @@ class WorkTrees:
     @cached_property
     def _resolved_tops(self) -> frozenset[str]:
         """The tops of the work trees with symbolic links resolved."""
-        return frozenset(map(os.path.realpath, self.tops))
+        return frozenset(map(real_path, self.tops))
 
     @cached_property
     def _records(self) -> str:
         """The folder in which git records linked work trees."""
-        return os.path.join(os.path.realpath(self._repository.common_dir), "worktrees")
+        return os.path.join(real_path(self._repository.common_dir), "worktrees")
 
     @cached_property
     def _disguised_tops(self) -> frozenset[str]:
