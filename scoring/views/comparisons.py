@@ -278,7 +278,7 @@ def trend(work: WorkRows) -> list[str]:
     """Return sentences that compare the older and the newer half of the work, one for each share.
 
     Only the units count that have a time and a value, and that ``work --against`` would compare. A
-    share with fewer than two such units has no sentence.
+    share of which a half has fewer than :data:`LEAST_DECIDED` such units has no sentence.
 
     Args:
         work: the work, in the order in which it ended. It is not sorted here.
@@ -290,7 +290,7 @@ def trend(work: WorkRows) -> list[str]:
             if row.values["ended"] and share.of(row) is not None:
                 rows.append(row)
         half = len(rows) // 2
-        if not half:
+        if half < LEAST_DECIDED:
             continue
 
         older = rows[:half]

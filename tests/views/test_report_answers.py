@@ -344,16 +344,15 @@ class TestTime:
 
     def test_halves_are_of_the_units_that_against_compares(self) -> None:
         """What landed of young work is known sooner than what came to nothing of it."""
-        lost = [piece("lost") for _ in range(20)]
+        lost = [piece("lost") for _ in range(40)]
         landed = [
             piece("landed", day="2026-04-01", is_settled=False) for _ in range(20)
         ]
         (sentence,) = trend([*lost, *landed])
-        assert sentence.startswith("Landed: 0 of 10 (")
-        assert (
-            f"of the newer half, of 20 units that are old enough: {NO_DIFFERENCE} (too few: "
-            in sentence
-        )
+        assert sentence.startswith("Landed: 0 of 20 (")
+        half = "of the newer half, of 40 units that are old enough"
+        assert f"{half}: {NO_DIFFERENCE}." in sentence
+        assert trend([*lost[1:], *landed]) == []
 
     def test_halves_of_different_harnesses_are_not_compared(self) -> None:
         lost = [piece("lost", day="2026-03-01", harness="codex") for _ in range(20)]
