@@ -66,6 +66,19 @@ def test_a_release_that_head_has_not_lets_work_land(change: Repo, check: Check) 
     assert check("--no-unscored", "--trunk", TRUNK).status == 0
 
 
+def test_no_commit_of_the_trunk_that_resembles_it_takes_the_place_of_a_proposal(
+    change: Repo, check: Check
+) -> None:
+    """The commit has its subject, and no line that it has not."""
+    change.git("checkout", "-q", "--detach", TRUNK)
+    change.commit({"README": "y\n", **FILES}, "Add a (#7)")
+    change.git("update-ref", TRUNK, "HEAD")
+    assert check("--no-unscored", "--trunk", TRUNK).status == 0
+
+    change.checkout("own")
+    assert check("--no-unscored", "--trunk", TRUNK).status == 3
+
+
 def test_a_proposal_that_takes_a_month_claims_no_more_than_was_observed(
     change: Repo, check: Check
 ) -> None:

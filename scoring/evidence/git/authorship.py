@@ -20,7 +20,6 @@ from .commit_names import without_number
 from .facts import (
     MESSAGE,
     NOT_LANDED,
-    RELEASED,
     STANDS,
     Landing,
     LandingBySha,
@@ -108,7 +107,7 @@ class AttributedHistory(CommitHistory):
     def _landing_by_iteration(self) -> dict[int, Landing]:
         """By number of an iteration, its landing, with what undid its work."""
         landings = self._with_releases(list(map(self._landing, self._records)))
-        landings = self._with_undone(landings)
+        landings = self._with_undone(list(map(self._open_if_proposed, landings)))
         return dict(zip(self._records.numbers, landings, strict=True))
 
     def _landing(self, record: IterationRecord) -> Landing:
@@ -134,21 +133,22 @@ class AttributedHistory(CommitHistory):
 
     def _with_releases(self, landings: Sequence[Landing]) -> Sequence[Landing]:
         """Return landings, in their order, where work off the trunk may be in a release."""
-        if not self.trunk.commit or self.trunk.shallow:
-            return landings
-        return list(map(self._open_if_proposed, self._held.with_releases(landings)))
+        if self.trunk.commit and not self.trunk.shallow:
+            return self._held.with_releases(landings)
+        return landings
 
     def _open_if_proposed(self, landing: Landing) -> Landing:
         """Return a landing, which is not known yet where the commit is :attr:`proposed`.
 
-        It may still land, however old it is. That a release has it counts only later: the author
-        chooses how the branch is called.
+        It may still land, however old it is. Neither a release that has it nor a trunk commit that
+        resembles it counts: the author names the branch, and chooses subject, time and lines.
         """
         if landing.sha not in self.proposed:
             return landing
-        if landing.found_by not in (NOT_LANDED, RELEASED):
-            return landing
-        return replace(landing, found_by="", unknown=Unknown.PROPOSED, tip=None)
+        unknown = Unknown.PROPOSED
+        return Landing(
+            self.rules, self.trunk, landing.field, landing.sha, unknown=unknown
+        )
 
     def _with_undone(self, landings: Sequence[Landing]) -> list[Landing]:
         """Return landings, in their order, with what undid the work of each.
