@@ -31,7 +31,7 @@ def cost_page(costs: Costs) -> Page:
 
     cost = cost_text(total.cost, is_partial=bool(total.unpriced)).capitalize()
     units = counted(total.units, "unit of work", "units of work")
-    yield Line(f"{cost} for {units}, with the talk around them, {costs.days}", "bold")
+    yield Line(f"{cost} for {units}, talk included, {costs.days}", "bold")
     yield _zone_line(costs.days)
     yield from unpriced_lines(total.unpriced)
     if costs.without_cost:

@@ -331,9 +331,7 @@ def test_since_alone_has_no_end(cost: Any) -> None:
 
 def test_the_units_it_counts_are_units_of_work(cost: Any) -> None:
     units = cost("--json").json["total"]["units"]
-    assert (
-        f" for {units} units of work, with the talk around them, all days" in cost().out
-    )
+    assert f" for {units} units of work, talk included, all days" in cost().out
 
 
 @pytest.mark.parametrize("command", ["cost", "work"])
