@@ -198,7 +198,7 @@ def _walk(home: Home, looked_at: _LookedAt, warn: Warn) -> list[TranscriptFile]:
                     if looked_at.is_too_much:
                         raise ValueError(
                             f"more than {MOST_FILES:,} files in it and below, with the folders "
-                            "before it; name narrower ones: those after it are skipped too"
+                            "before it, so that those after it are left out; name narrower ones"
                         )
                     if entry.is_symlink() and not is_inside(entry.path, home.path):
                         continue
