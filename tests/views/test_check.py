@@ -423,6 +423,15 @@ class TestCommand:
         assert "| 5 | min-score | score 0.288 is below 0.3; landed cost most" in text
         assert text.count("\n| ") >= 10
 
+    @pytest.mark.parametrize("rubric", ["3.1.0", "2.1.0"])
+    def test_a_summary_names_bands_as_every_page_does(
+        self, da_score: DaScore, summary: Path, rubric: str
+    ) -> None:
+        da_score("check", "--min-score", "0", "--rubric", rubric, "--github-summary")
+        text = summary.read_text()
+        assert ("| not enough evidence |" in text) is (rubric == "3.1.0")
+        assert "insufficient" not in text
+
     @pytest.mark.parametrize(
         ("gate", "most", "what"),
         [

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from xml.etree import ElementTree
 
 from scoring.text import as_utf8, counted, cut, visible
-from scoring.views.table import Lines, number
+from scoring.views.table import Lines, band_text, number
 
 from . import Checked, Failure, Verdict
 
@@ -118,7 +118,7 @@ def _iteration_row(checked: Checked) -> str:
     """Return the row of a Markdown table for an iteration."""
     task = markdown_text(checked.task_id)
     score = number(checked.score.value, checked.score.scored)
-    band = markdown_text(checked.score.band)
+    band = markdown_text(band_text(checked.score.band))
     result = "fails" if checked.failures else markdown_text("; ".join(checked.notes))
     return f"| {checked.iteration} | {task} | {score} | {band} | {result} |"
 
