@@ -8,11 +8,11 @@ Everything is seeded.
 import math
 import random
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
+from msgspec.structs import replace
 
 from benchmarks.weights import Weights, chosen_weights
 from scoring.grouping import lists_by_key

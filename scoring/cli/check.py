@@ -1,6 +1,5 @@
 """``da-score check``: an exit status for a build."""
 
-import dataclasses
 import os
 import re
 from collections.abc import Collection
@@ -249,7 +248,7 @@ def _as_proposed(
     for row in rows:
         is_proposed = _has_one_of(row, proposed)
         if row.unit.state in ("lost", "unclear") and row.unit.commit and is_proposed:
-            unit = dataclasses.replace(row.unit, state="open")
+            unit = replace(row.unit, state="open")
             row = row._replace(unit=unit)
         is_elsewhere = row.unit.state == "open" and not is_proposed
         judged.append(row._replace(is_elsewhere=is_elsewhere))

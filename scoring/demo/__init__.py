@@ -10,12 +10,12 @@ Commits, dates and ids are fixed: every build has the same bytes and the same SH
 """
 
 import shutil
-from dataclasses import dataclass
 from pathlib import Path
 
 from scoring.errors import InputError, WriteError
 from scoring.evidence.git.checkout import fill_repository
 from scoring.files import list_names
+from scoring.frozen import Frozen
 from scoring.log.settings import DEFAULT_LOG_DIR
 from scoring.own_repository import make_repository
 
@@ -24,8 +24,7 @@ _HISTORY = _DATA / "history.fast-import"
 _HARNESSES = ("claude", "codex")
 
 
-@dataclass(frozen=True, slots=True)
-class Demo:
+class Demo(Frozen):
     """Where a built demo is.
 
     Attributes:

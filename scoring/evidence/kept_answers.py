@@ -8,10 +8,11 @@ import os
 import re
 import time
 from collections.abc import Collection
-from dataclasses import dataclass, field
 from hashlib import blake2b
 from pathlib import Path
 from typing import Self
+
+from msgspec import Struct
 
 from scoring.errors import TakesLong
 from scoring.file_stamps import is_settled
@@ -198,8 +199,7 @@ class AnswerStore:
         return self._key + str(name).encode()
 
 
-@dataclass(slots=True)
-class AnswerWriter:
+class AnswerWriter(Struct):
     """Keeps answers until what they were read from changes. :meth:`AnswerStore.watch` makes it.
 
     Attributes:
@@ -212,7 +212,7 @@ class AnswerWriter:
     store: AnswerStore
     room: int
     state: bytes | None = None
-    present: set[bytes] = field(default_factory=set)
+    present: set[bytes] = set()
 
     @property
     def may_keep(self) -> bool:

@@ -2,11 +2,10 @@
 
 import re
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
 from functools import partial
 from typing import NamedTuple
 
-from scoring.frozen import Texts
+from scoring.frozen import Frozen, Texts
 from scoring.grouping import lists_by_key
 from scoring.log.model import IterationRecord, Records
 from scoring.text import trim
@@ -194,8 +193,7 @@ def _changed_by_commits(
     return _Changed(authored, files, checkpoints)
 
 
-@dataclass(frozen=True)
-class _Asking:
+class _Asking(Frozen):
     """What questions about iterations are made from.
 
     Attributes:

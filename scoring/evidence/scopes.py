@@ -8,13 +8,13 @@ import posixpath
 import re
 from bisect import bisect_left
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 from typing import Literal, NamedTuple
 
 from scoring.errors import InputError
 from scoring.files import list_names
+from scoring.frozen import Frozen
 from scoring.text import trim, word_set
 from scoring.yamlread import Reader, items_of, read_fields, struct_of
 
@@ -64,8 +64,7 @@ def declared_scopes(repo_dir: Path | str) -> dict[str, DeclaredScope]:
     return scopes
 
 
-@dataclass(frozen=True, slots=True)
-class PathScope:
+class PathScope(Frozen):
     """A set of paths. ``path in scope`` says whether a path is in it.
 
     Attributes:

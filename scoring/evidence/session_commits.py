@@ -2,9 +2,11 @@
 
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence, Set
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Literal, NamedTuple
+
+from msgspec import Struct
 
 from .attribution.attributed import AttributedScan
 from .attribution.commits_of_checkpoints import commits_of_unnamed
@@ -97,8 +99,7 @@ MadeBySession = tuple[str, SessionCommit]
 """The id of a session, and a commit that it made."""
 
 
-@dataclass(slots=True)
-class AgentCommits:
+class AgentCommits(Struct):
     """Commits, and which of them agents made.
 
     Each commit has a name: its SHA; or for a commit that git does not have the digits that a
@@ -125,12 +126,12 @@ class AgentCommits:
     same: dict[str, str]
     dangling: Collection[str]
     checkpoints: Collection[str]
-    makers: dict[str, MadeBy] = field(default_factory=dict)
-    known_from: dict[str, str] = field(default_factory=dict)
-    by_session: dict[str, list[SessionCommit]] = field(default_factory=dict)
-    by_sha: dict[str, list[MadeBySession]] = field(default_factory=dict)
-    times: SessionTimes = field(default_factory=dict)
-    lost: list[MadeCommit] = field(default_factory=list)
+    makers: dict[str, MadeBy] = {}
+    known_from: dict[str, str] = {}
+    by_session: dict[str, list[SessionCommit]] = {}
+    by_sha: dict[str, list[MadeBySession]] = {}
+    times: SessionTimes = {}
+    lost: list[MadeCommit] = []
 
 
 def note_time(times: SessionTimes, name: str, session_id: str, time: int) -> None:

@@ -8,8 +8,9 @@ import queue
 import time
 from collections import deque
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from typing import Any, NamedTuple
+
+from msgspec import Struct
 
 from rubric import Rubric
 from scoring.errors import FleetError
@@ -63,8 +64,7 @@ class FleetEvent(NamedTuple):
     result: Result | None = None
 
 
-@dataclass(slots=True)
-class Task:
+class Task(Struct):
     """A repository that is to be scored.
 
     Attributes:

@@ -5,10 +5,10 @@ import functools
 import json
 import os
 import time
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from msgspec import Struct
 from msgspec.structs import replace
 
 from rubric import Rubric
@@ -44,8 +44,7 @@ BEGUN = "da-score-fleet-begun"
 _LONGEST_REASON = 400
 
 
-@dataclass(slots=True)
-class Result:
+class Result(Struct):
     """What a worker returns of one repository.
 
     Attributes:
@@ -57,7 +56,7 @@ class Result:
     """
 
     state: RepositoryState
-    tables: dict[str, Any] = field(default_factory=dict)
+    tables: dict[str, Any] = {}
     error: str = ""
     seconds: float = 0.0
 

@@ -6,7 +6,9 @@ import os
 import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import asdict, dataclass, field
+
+from msgspec import Struct
+from msgspec.structs import asdict
 
 from rubric import Rubric, find_rubric
 from scoring.errors import InputError
@@ -34,8 +36,7 @@ _SECONDS_TOGETHER = 20.0
 """Results are added to the data set after this many repositories, or this many seconds."""
 
 
-@dataclass(slots=True)
-class FleetReport:
+class FleetReport(Struct):
     """What came of a run.
 
     Attributes:
@@ -56,7 +57,7 @@ class FleetReport:
     skipped: int = 0
     scored: int = 0
     iterations: int = 0
-    failed: list[RepositoryState] = field(default_factory=list)
+    failed: list[RepositoryState] = []
     in_no_source: int = 0
     seconds: float = 0.0
 

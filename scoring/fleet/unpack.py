@@ -6,9 +6,10 @@ import posixpath
 import tarfile
 import tempfile
 from collections.abc import Generator, Iterator
-from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any, Self, cast
+
+from msgspec import Struct
 
 from scoring.errors import DaScoreError, InputError, TooLargeError
 from scoring.evidence.git.checkout import check_out
@@ -268,8 +269,7 @@ class _LimitedMember(tarfile.TarInfo):
         return member
 
 
-@dataclass
-class _LimitedFolder:
+class _LimitedFolder(Struct):
     """A folder that takes plain files, up to a number of bytes.
 
     Attributes:

@@ -5,11 +5,11 @@ import os
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from msgspec.structs import replace
+from msgspec import Struct, field
+from msgspec.structs import asdict, replace
 
 from rubric import Rubric
 from scoring.errors import DaScoreError, LogError, silent
@@ -101,8 +101,7 @@ class KeptScore(NamedTuple):
     cause: str
 
 
-@dataclass(slots=True)
-class LogReport:
+class LogReport(Struct):
     """What was done with a log, or would be in a dry run.
 
     Attributes:
@@ -123,20 +122,20 @@ class LogReport:
 
     iter_log_dir: Path
     error: str | None = None
-    scored: dict[int, str] = field(default_factory=dict)
+    scored: dict[int, str] = {}
     up_to_date: int = 0
     passed_over: int = 0
-    kept: dict[int, KeptScore] = field(default_factory=dict)
-    git_changed: list[int] = field(default_factory=list)
+    kept: dict[int, KeptScore] = {}
+    git_changed: list[int] = []
     absent: dict[tuple[str, str], int] = field(default_factory=Counter)
-    warnings: list[str] = field(default_factory=list)
-    broken: list[str] = field(default_factory=list)
+    warnings: list[str] = []
+    broken: list[str] = []
     seconds: float = 0.0
     rubric_version: str = ""
 
     def as_dict(self) -> dict[str, Any]:
         """Return plain data, as ``backfill --json`` prints it."""
-        data = {name: getattr(self, name) for name in self.__slots__}
+        data = asdict(self)
         data["scored"] = [
             {"iteration": n, "reason": reason} for n, reason in self.scored.items()
         ]

@@ -3,8 +3,9 @@
 import contextlib
 import re
 from collections.abc import Collection
-from dataclasses import dataclass, field
 from pathlib import Path
+
+from msgspec import Struct
 
 from scoring.errors import InputError, LogError
 from scoring.files import read_file
@@ -23,8 +24,7 @@ _COMMIT_LINE = re.compile(
 )
 
 
-@dataclass(slots=True)
-class ExistingLog:
+class ExistingLog(Struct):
     """A log as it is before entries are added.
 
     Attributes:
@@ -36,10 +36,10 @@ class ExistingLog:
         highest: the highest number below 10^9 in the names of files or in entries; 0 without any.
     """
 
-    records: list[IterationRecord] = field(default_factory=list)
-    broken: list[str] = field(default_factory=list)
-    named_by_broken: dict[str, str] = field(default_factory=dict)
-    files: dict[int, Path] = field(default_factory=dict)
+    records: list[IterationRecord] = []
+    broken: list[str] = []
+    named_by_broken: dict[str, str] = {}
+    files: dict[int, Path] = {}
     highest: int = 0
 
 

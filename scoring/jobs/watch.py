@@ -5,9 +5,10 @@ The trunk is followed too, because an iteration scores differently once its work
 
 import time
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
+
+from msgspec import Struct
 
 from rubric import Rubric
 from scoring.errors import LogError
@@ -87,8 +88,7 @@ class _WatchedEntry(NamedTuple):
     states: list[FileState | None]
 
 
-@dataclass(slots=True)
-class _WatchedFile:
+class _WatchedFile(Struct):
     """A file of the log that holds entries.
 
     Attributes:
@@ -98,7 +98,7 @@ class _WatchedFile:
     """
 
     state: FileState | None = None
-    records: list[IterationRecord] = field(default_factory=list)
+    records: list[IterationRecord] = []
     failures: int = 0
 
 

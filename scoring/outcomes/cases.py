@@ -4,12 +4,11 @@
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
 from itertools import chain
 from pathlib import Path
 from typing import Literal, NamedTuple, get_args
 
-import msgspec
+from msgspec.structs import replace
 
 from rubric import Rubric, Score
 from scoring.evidence.facts import IterationFacts
@@ -17,6 +16,7 @@ from scoring.evidence.git.facts import Landing
 from scoring.evidence.labels import label_facts
 from scoring.evidence.rewards import rewards
 from scoring.evidence.rules import ATTRIBUTED, Sources
+from scoring.frozen import Frozen
 from scoring.log.model import IterationRecord
 from scoring.score import score_log_under
 from scoring.sidecars.scores import PersistedScore
@@ -49,8 +49,7 @@ _SIGNALS_OF_OUTCOMES = {"label": HUMAN_LABEL, "landed": "landed", "yield": "land
 """By outcome, the signal that is the outcome itself, and so foretells nothing of it."""
 
 
-@dataclass(frozen=True, slots=True)
-class Case:
+class Case(Frozen):
     """An iteration with what was known of it, and what became of it.
 
     Attributes:
@@ -193,7 +192,7 @@ def _what_became(
 
     units: dict[int | None, Unit] = {}
     if outcome in FORETOLD_BEFORE_LANDING:
-        as_observed = msgspec.structs.replace(every[-1], rules=ATTRIBUTED)
+        as_observed = replace(every[-1], rules=ATTRIBUTED)
         for unit in ledger(records, log_dir, as_observed, rules).units:
             units[unit.iteration] = unit
 

@@ -2,9 +2,10 @@
 
 from array import array
 from collections.abc import Iterator
-from dataclasses import dataclass, field, fields
 from itertools import chain
 from typing import Literal, NamedTuple
+
+from msgspec import Struct
 
 from scoring.evidence.attribution.written import WrittenLines
 from scoring.evidence.git.agents import Identity
@@ -14,6 +15,7 @@ from scoring.evidence.git.walk import FEWEST_SHA_DIGITS
 from scoring.evidence.transcripts.facts import Spent, TranscriptFacts
 from scoring.evidence.transcripts.observed_facts import Observed, TestsSeen
 from scoring.evidence.transcripts.streams import SessionKey
+from scoring.frozen import fields_of
 
 from .outcome import Outcome
 
@@ -41,8 +43,7 @@ class Entry(NamedTuple):
     summary: str
 
 
-@dataclass(eq=False, slots=True)
-class Unit:
+class Unit(Struct, eq=False):
     """One piece of work.
 
     Attributes:
@@ -100,17 +101,17 @@ class Unit:
     unit: str
     kind: Kind
     commit: str | None = None
-    shown_as: list[str] = field(default_factory=list)
-    brought_in: dict[str, float] = field(default_factory=dict)
+    shown_as: list[str] = []
+    brought_in: dict[str, float] = {}
     subject: str | None = None
     author: Identity = NOBODY
-    entries: list[Entry] = field(default_factory=list)
-    observed: list[Observed] = field(default_factory=list)
-    checkpoints: list[str] = field(default_factory=list)
+    entries: list[Entry] = []
+    observed: list[Observed] = []
+    checkpoints: list[str] = []
     landing: Landing | None = None
     sessions: tuple[SessionKey, ...] = ()
     counted: TranscriptFacts | None = None
-    spent: dict[SessionKey, tuple[Spent, ...]] = field(default_factory=dict)
+    spent: dict[SessionKey, tuple[Spent, ...]] = {}
     maker: str = ""
     session: SessionKey | None = None
     minutes: float | None = None
@@ -214,8 +215,7 @@ class Unit:
         return None
 
 
-@dataclass(eq=False, slots=True)
-class OpenUnit(Unit):
+class OpenUnit(Unit, eq=False):
     """A unit while its transcripts are open.
 
     Attributes:
@@ -227,9 +227,9 @@ class OpenUnit(Unit):
         commit_line: the number of the last line that shows its commit; None without one.
     """
 
-    lines: "dict[SessionKey, array[int]]" = field(default_factory=dict)
-    written: WrittenLines = field(default_factory=dict)
-    words: WrittenLines = field(default_factory=dict)
+    lines: "dict[SessionKey, array[int]]" = {}
+    written: WrittenLines = {}
+    words: WrittenLines = {}
     lines_in_unit: bool = False
     commit_line: int | None = None
 
@@ -250,7 +250,7 @@ class OpenUnit(Unit):
         Args:
             checkpoint_branch: what git calls the branch with the checkpoints here.
         """
-        values = {each.name: getattr(self, each.name) for each in fields(Unit)}
+        values = fields_of(self, *Unit.__struct_fields__)
         values["sessions"] = tuple(self.lines)
         values["checkpoint_branch"] = checkpoint_branch
         return Unit(**values)

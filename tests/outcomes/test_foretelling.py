@@ -2,13 +2,13 @@
 
 import random
 from collections.abc import Mapping
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from helpers.extras import needs
 from helpers.histories import History
 from helpers.repos import Repo
+from msgspec.structs import replace
 
 pytest.importorskip("numpy")
 

@@ -11,13 +11,13 @@ import shutil
 import sys
 import tracemalloc
 from collections.abc import Sequence
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from helpers.commands import DaScore
 from helpers.labels import SOUND
 from helpers.repos import START, Repo
+from msgspec.structs import replace
 
 from scoring.outcomes.cases import OUTCOMES, Case, OutcomeName
 from scoring.outcomes.validity import validity, verdict_of

@@ -3,8 +3,9 @@
 from bisect import bisect_right
 from collections import defaultdict
 from collections.abc import Iterable
-from dataclasses import dataclass, field
 from operator import attrgetter
+
+from msgspec import Struct, field
 
 from scoring.evidence.transcripts.events import (
     AgentStarted,
@@ -21,8 +22,7 @@ from .sighting import Sighting
 from .sightings import Sightings
 
 
-@dataclass
-class _Stream:
+class _Stream(Struct):
     """What a session said and did.
 
     Attributes:
@@ -31,11 +31,11 @@ class _Stream:
         first_file: the file from which each line is taken, by the line's number among all lines.
     """
 
-    sightings: list[Sighting] = field(default_factory=list)
+    sightings: list[Sighting] = []
     said: defaultdict[int, list[Sighting]] = field(
         default_factory=lambda: defaultdict(list)
     )
-    first_file: dict[int, File] = field(default_factory=dict)
+    first_file: dict[int, File] = {}
 
     def after(self, time: int) -> list[Sighting]:
         """Return the sightings after a time, which is in ns since 1970 and does not count."""

@@ -6,14 +6,15 @@ Also which iteration gets lines that led to no commit: docs/EVIDENCE.md, "Attrib
 from bisect import bisect_right
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
 from typing import NamedTuple
+
+from msgspec import Struct
 
 from scoring.evidence.git.agents import StatedAgent
 from scoring.evidence.transcripts.facts import NS, IterationWindow
 from scoring.evidence.transcripts.observed_facts import Method
 from scoring.evidence.transcripts.streams import Session, SessionCommit, SessionKey
-from scoring.frozen import Texts
+from scoring.frozen import Frozen, Texts
 from scoring.grouping import lists_by_key
 
 from .session_trees import NO_ITERATION, SessionPart, Tree
@@ -60,8 +61,7 @@ class Verification(NamedTuple):
         return [path for path in (self.real_path, self.artifact) if path]
 
 
-@dataclass(frozen=True, slots=True)
-class Question:
+class Question(Frozen):
     """What is asked about an iteration, and all by which its lines may be found.
 
     "Its commit" is the commit of the iteration. Times are nanoseconds since 1970.
@@ -140,8 +140,7 @@ class Question:
         return any(time is None or time > earliest for time in stored)
 
 
-@dataclass(slots=True)
-class Share:
+class Share(Struct):
     """The lines of one iteration, while they are looked for and afterwards.
 
     Attributes:
@@ -170,7 +169,7 @@ class Share:
     question: Question
     listed: Sequence[Tree] = ()
     is_complete: bool = True
-    parts: list[SessionPart] = field(default_factory=list)
+    parts: list[SessionPart] = []
     own: range = range(0)
     voting: tuple[int, ...] = ()
     method: Method | None = None
@@ -184,8 +183,7 @@ class Share:
     checkpoints_with_totals: Texts = ()
 
 
-@dataclass(slots=True)
-class OwnedLines:
+class OwnedLines(Struct):
     """Which iterations lines belong to, while that is found out.
 
     Attributes:

@@ -24,6 +24,7 @@ from scoring.evidence.transcripts.streams import (
     user_times,
 )
 from scoring.evidence.transcripts.work_trees import WorkTrees
+from scoring.frozen import Frozen
 
 
 class _Sign(NamedTuple):
@@ -174,8 +175,7 @@ class Neighborhood:
         return is_known or any(fnmatchcase(folder, glob) for glob in self.worktrees)
 
 
-@dataclass(frozen=True)
-class _Judge:
+class _Judge(Frozen):
     """Judges the edits and commits of one session.
 
     Attributes:

@@ -4,7 +4,6 @@ docs/EVIDENCE.md, "Observations", has the rules.
 """
 
 from collections.abc import Collection, Container, Iterable, Sequence
-from dataclasses import dataclass
 
 from scoring.evidence.git.patches import FileLine
 from scoring.evidence.transcripts.events import (
@@ -13,6 +12,7 @@ from scoring.evidence.transcripts.events import (
     TestRun,
     UnseenEdit,
 )
+from scoring.frozen import Frozen
 
 from .code_changes import CodeChanges, changes_code
 from .sighting import Sighting
@@ -20,8 +20,7 @@ from .texts_put_back import failed_on_what_went
 from .undone_edits import SpoiledRuns, Undoing, certainly_undone, undone_edits
 
 
-@dataclass(frozen=True)
-class RunsAside:
+class RunsAside(Frozen):
     """The runs that ran on code that was undone. ``run in aside`` says whether a run is one.
 
     Attributes:

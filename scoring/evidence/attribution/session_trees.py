@@ -4,10 +4,11 @@ from array import array
 from bisect import bisect_left, bisect_right
 from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
 from itertools import pairwise
 from operator import attrgetter
 from typing import NamedTuple
+
+from msgspec import Struct
 
 from scoring.evidence.git.checkpoints import Checkpoint
 from scoring.evidence.transcripts.edits import WrittenFile
@@ -51,8 +52,7 @@ NO_CUT = Cut(0, NO_ITERATION)
 """In place of the cut that ends a part, for the last part of a tree."""
 
 
-@dataclass(eq=False, slots=True)
-class Tree:
+class Tree(Struct, eq=False):
     """A session and its sub-agents, with their lines by time.
 
     A position in the tree is how many of its lines are before.
@@ -76,9 +76,9 @@ class Tree:
     writers: Sequence[int]
     files: list[File]
     checkpoints: frozenset[str]
-    edits: list[int] = field(default_factory=list)
-    edited: dict[str, list[int]] = field(default_factory=dict)
-    cuts: list[Cut] = field(default_factory=list)
+    edits: list[int] = []
+    edited: dict[str, list[int]] = {}
+    cuts: list[Cut] = []
 
     @property
     def root(self) -> SessionKey:
@@ -220,8 +220,7 @@ class SessionPart(NamedTuple):
         return [self.tree.sessions[writer] for writer in writers]
 
 
-@dataclass(slots=True)
-class AllWork:
+class AllWork(Struct):
     """All that was read, and what attribution found out about it.
 
     Attributes:

@@ -4,10 +4,10 @@ import posixpath
 from bisect import bisect_right
 from collections import Counter, defaultdict
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass, field
 from itertools import takewhile
 from operator import attrgetter
 
+from msgspec import Struct
 from msgspec.structs import replace
 
 from scoring.evidence.commands.undone_code import taken_back
@@ -46,8 +46,7 @@ from .sighting import Sighting
 _TEST_VERIFIERS = word_set("unit test tests integration e2e regression acceptance")
 
 
-@dataclass
-class Sightings:
+class Sightings(Struct):
     """What was seen in the lines of a part, or of an iteration.
 
     Attributes:
@@ -57,9 +56,9 @@ class Sightings:
         programs: the keys of the names of programs that ran.
     """
 
-    seen: list[Sighting] = field(default_factory=list)
-    edited: dict[SessionKey, dict[str, int]] = field(default_factory=dict)
-    programs: set[int] = field(default_factory=set)
+    seen: list[Sighting] = []
+    edited: dict[SessionKey, dict[str, int]] = {}
+    programs: set[int] = set()
 
     def of(self, *kinds: type[Event]) -> list[Sighting]:
         """Return the sightings of some kinds of events, by time."""

@@ -13,10 +13,11 @@ from collections.abc import (
     Mapping,
     Sequence,
 )
-from dataclasses import dataclass, field
 from itertools import chain
 from operator import attrgetter
 from typing import NamedTuple, TypeAlias
+
+from msgspec import field
 
 from scoring.evidence.git.patches import FileLine, line_hashes
 from scoring.evidence.git.repository import GitRepository
@@ -28,6 +29,7 @@ from scoring.evidence.transcripts.edits import (
 )
 from scoring.evidence.transcripts.events import LinesWritten
 from scoring.evidence.transcripts.streams import File, Session
+from scoring.frozen import Frozen
 from scoring.text import composed
 
 LinesAdded = Callable[[Collection[str]], Mapping[str, Mapping[FileLine, int]]]
@@ -272,8 +274,7 @@ class Written(NamedTuple):
     lines: WrittenLines
 
 
-@dataclass(frozen=True, slots=True)
-class _SoughtFile:
+class _SoughtFile(Frozen):
     """Lines of one file that are looked for in a commit, and how often git has each there.
 
     Attributes:

@@ -1,8 +1,8 @@
 """A shell command line as simple commands (``docs/TEST_TOOLS.md``)."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
+from msgspec import Struct
 from msgspec.structs import replace
 
 from .shell_command import (
@@ -90,8 +90,7 @@ def _placed(events: Sequence[ShellEvent]) -> list[ShellEvent]:
     return placed
 
 
-@dataclass(slots=True)
-class _Following:
+class _Following(Struct):
     """What follows in a group, while events are gone over from the last one to the first.
 
     It decides whether the exit status of a command shows in that of the line.

@@ -1,9 +1,10 @@
 """A simple command of a shell while it is read, and what its words say."""
 
 import re
-from dataclasses import dataclass, field
 from string import digits
 from typing import NamedTuple
+
+from msgspec import Struct
 
 from .programs import Words
 from .shell_command import ShellCommand
@@ -34,8 +35,7 @@ class Redirection(NamedTuple):
 NO_WORD = 1 << 62  # an index that no command reaches
 
 
-@dataclass(slots=True)
-class CommandDraft:
+class CommandDraft(Struct):
     """A simple command while it is read.
 
     Attributes:
@@ -44,9 +44,9 @@ class CommandDraft:
         pieces: the pieces of the word that is read now; empty between words.
     """
 
-    words: list[str] = field(default_factory=list)
-    redirections: list[Redirection] = field(default_factory=list)
-    pieces: list[str] = field(default_factory=list)
+    words: list[str] = []
+    redirections: list[Redirection] = []
+    pieces: list[str] = []
 
     def end_word(self) -> None:
         """Make a word of the pieces, if there are any.

@@ -7,9 +7,9 @@ is cut off, is read as far as it makes sense. The time is linear in the length o
 
 import re
 from collections import Counter
-from dataclasses import dataclass, field
 from typing import NamedTuple
 
+from msgspec import Struct, field
 from msgspec.structs import replace
 
 from scoring.text import word_set
@@ -99,8 +99,7 @@ class _Group(NamedTuple):
     in_double_quotes: bool = False
 
 
-@dataclass(slots=True, eq=False)
-class ShellReader:
+class ShellReader(Struct, eq=False):
     """One pass over a command line. Methods that take a position return where reading goes on.
 
     Attributes:
@@ -110,12 +109,12 @@ class ShellReader:
 
     text: str
     depth_limit: int
-    events: list[ShellEvent] = field(default_factory=list)
+    events: list[ShellEvent] = []
     draft: CommandDraft = field(default_factory=CommandDraft)
-    groups: list[_Group] = field(default_factory=list)
+    groups: list[_Group] = []
     # groups, by the text that closes them
     open: Counter[str] = field(default_factory=Counter)
-    pending_documents: list[str] = field(default_factory=list)
+    pending_documents: list[str] = []
     expects_body: bool = False  # of a function, after its name
 
     def read(self) -> list[ShellEvent]:

@@ -5,9 +5,10 @@ The methods are in ``docs/EVIDENCE.md``, "Landing".
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
 from functools import cached_property, partial
 from itertools import chain
+
+from msgspec import Struct
 
 from .changes import Changes, CommitPair, changes
 from .facts import (
@@ -41,8 +42,7 @@ MOST_TIPS = 200
 _MOST_BASES = 4
 
 
-@dataclass
-class OwnChanges:
+class OwnChanges(Struct):
     """What git said of commits off one trunk, each by itself, whatever else it was asked about.
 
     Attributes:
@@ -53,9 +53,9 @@ class OwnChanges:
         old_git: the version of a git that is too old to merge; None of any other.
     """
 
-    files: dict[CommitPair, Changes] = field(default_factory=dict)
-    landings: dict[str, Landing | None] = field(default_factory=dict)
-    unsure: set[str] = field(default_factory=set)
+    files: dict[CommitPair, Changes] = {}
+    landings: dict[str, Landing | None] = {}
+    unsure: set[str] = set()
     old_git: tuple[int, int] | None = None
 
 

@@ -5,8 +5,9 @@ See docs/EVIDENCE.md, "Transcripts".
 
 import os
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from pathlib import Path
+
+from msgspec import Struct
 
 from scoring.errors import Warn
 from scoring.evidence.transcripts.facts import FileFound, RootFound, TranscriptPlaces
@@ -27,8 +28,7 @@ SAME_FILE = "another name of a file that is read"
 SECOND_COPY = "an archived or second copy of a rollout that is read"
 
 
-@dataclass
-class _LookedAt:
+class _LookedAt(Struct):
     """What was looked at in all folders of transcripts so far.
 
     Attributes:

@@ -6,10 +6,11 @@ import time
 from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from functools import partial
 from sys import intern
 from typing import ClassVar, Self, Unpack
+
+from msgspec import Struct
 
 from scoring.errors import TakesLong, silent
 from scoring.evidence.commands.testruns import TestTools
@@ -59,8 +60,7 @@ SECONDS_TO_READ = 10.0
 """Seconds of processor time that reading may take before a line says so."""
 
 
-@dataclass(slots=True)
-class _Source:
+class _Source(Struct):
     """A transcript, and what is known of it.
 
     Attributes:

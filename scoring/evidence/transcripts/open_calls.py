@@ -3,9 +3,9 @@
 import errno
 import posixpath
 from collections.abc import Callable, Collection, Iterable, Sequence
-from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
+from msgspec import Struct
 from msgspec.structs import replace
 
 from scoring.evidence.commands import git_commands
@@ -73,8 +73,7 @@ class EventPlace(NamedTuple):
     line: int
 
 
-@dataclass(slots=True, eq=False)
-class OpenCall:
+class OpenCall(Struct, eq=False):
     """A call of a tool that has no result yet.
 
     Attributes:
@@ -121,7 +120,7 @@ class OpenCall:
     leaves_stash: bool | None = None
     may_restore: bool = False
     ended: bool = False
-    effects: list[Event] = field(default_factory=list)
+    effects: list[Event] = []
     written: Sequence[FileChange] = ()
     replaces_text: bool = False
 

@@ -9,9 +9,10 @@ from array import array
 from bisect import bisect_right
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
 from itertools import chain, count
 from typing import NamedTuple
+
+from msgspec import Struct
 
 from scoring.grouping import lists_by_key
 from scoring.text import trim
@@ -272,8 +273,7 @@ class File:
         return line_span.agent_id or self.transcript.name
 
 
-@dataclass(eq=False, slots=True)
-class Session:
+class Session(Struct, eq=False):
     """One session.
 
     Attributes:
@@ -288,11 +288,11 @@ class Session:
     """
 
     key: SessionKey
-    files: list[File] = field(default_factory=list)
+    files: list[File] = []
     times: Sequence[int] = ()
     lines: Sequence[int] = ()
-    made: list[SessionCommit] = field(default_factory=list)
-    quiet: list[SessionCommit] = field(default_factory=list)
+    made: list[SessionCommit] = []
+    quiet: list[SessionCommit] = []
     elsewhere: frozenset[str] = frozenset()
     away: Sequence[int] = ()
 
