@@ -69,7 +69,8 @@ class TestLines:
         fixed = started.commit({"c.py": lines("c", 10)})
         started.commit({"c.py": lines("d", 10)}, "fix: c")
         monkeypatch.setattr(
-            "scoring.evidence.git.limits.GitTime.has_failed", property(lambda _: True)
+            "scoring.evidence.git.limits.GitTime.left_uncompared",
+            property(lambda _: True),
         )
         stayed = outcome(started, work)
         assert (stayed.reverted, stayed.defective) == (None, None)
