@@ -140,9 +140,9 @@ def session(
     for step in (*before, (command, result), *after):
         if isinstance(step, Replaced):
             edited = {"file_path": str(repo.path / step.path)}
-            texts = {"old_string": step.old, "new_string": step.new}
+            replaced = {"old_string": step.old, "new_string": step.new}
             options = {"replace_all": step.everywhere}
-            calls.append(("Edit", {**edited, **texts, **options}, ""))
+            calls.append(("Edit", {**edited, **replaced, **options}, ""))
         else:
             calls.append(("Bash", {"command": step[0]}, step[1]))
 
