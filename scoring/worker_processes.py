@@ -9,9 +9,10 @@ _CHECK_SECONDS = 1
 
 
 def end_with_parent(parent: int) -> None:
-    """Have this worker process end when the process that started it is gone.
+    """Have this worker process end, at most a second after the process that started it is gone.
 
-    The pipes alone do not end it: the other workers hold their ends too.
+    It then exits at once, without cleanup. The pipes alone do not end it: the other workers hold
+    their ends too. Call this in the main thread; SIGALRM and its timer are used for it.
 
     Args:
         parent: the id of the process that started it.

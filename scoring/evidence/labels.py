@@ -210,7 +210,10 @@ class _LabelInFile(NamedTuple):
 
 
 def _take_label(reader: Reader, node: Node) -> _LabelInFile:
-    """Take one label, and raise a YamlError where a field is missing or wrong."""
+    """Take one label, and raise a YamlError where a value is wrong or a needed field is missing.
+
+    Needed are the id, actor, role, schema version and history.
+    """
     fields = reader.struct(node, _LABEL)
     place = f"line {node.line}: the label "
     for name in ("id", "actor", "schema_version"):
@@ -235,7 +238,10 @@ def _take_label(reader: Reader, node: Node) -> _LabelInFile:
 
 
 def _take_edit(reader: Reader, node: Node) -> LabelEdit:
-    """Take one edit of a history, and raise a YamlError where a field is missing or wrong."""
+    """Take one edit of a history, and raise a YamlError where a value is wrong or missing.
+
+    Needed are the actor, role and judgment.
+    """
     fields = reader.struct(node, _EDIT)
     if not trim(fields.get("actor", "")):  # required, though nothing uses it
         raise YamlError(f"line {node.line}: the edit has no actor")
@@ -260,7 +266,7 @@ def _take_edit(reader: Reader, node: Node) -> LabelEdit:
 def _take_judgment(reader: Reader, node: Node) -> Judgment:
     """Take a judgment, and raise a YamlError where one of its values is not a known one.
 
-    A correctness that is missing is 0.
+    A correctness that is missing is 0; the other two are needed.
     """
     fields = reader.struct(node, _STRUCTURED)
     correctness = fields.get("correctness", 0)

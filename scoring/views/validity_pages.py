@@ -85,12 +85,14 @@ def validity_page(validity: Validity) -> Page:
 
 
 def gain_lines(rubric: str, gain: dict[str, Any] | None) -> Page:
-    """Yield how a score compares with that of another rubric, between empty lines.
+    """Yield how much better a score foretells the outcome than that of another rubric does.
+
+    The line is between two empty ones.
 
     Args:
         rubric: the version of the other rubric.
-        gain: the difference between the two. For None, for an empty one, and for one without an
-            interval, a single empty line is all.
+        gain: what :func:`.gain_over` returns. For None, for {}, and for a gain without an interval,
+            a single empty line is all.
     """
     if gain and gain["interval"]:
         low, high = gain["interval"]

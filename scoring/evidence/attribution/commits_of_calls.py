@@ -216,7 +216,7 @@ def _lines_of_commit_in(
 
 
 def _add_shown(
-    quiet: Iterable[tuple[Session, SessionCommit]], git: AttributedHistory
+    quiet: Collection[tuple[Session, SessionCommit]], git: AttributedHistory
 ) -> None:
     """Add to sessions the commits that calls made, by the SHAs that they or the next commands show.
 
