@@ -87,9 +87,8 @@ class WorkOnTrunk:
         self._graph = trunk.graph
         self._kept_name = f"undone {trunk.code_globs} {trunk.horizon}".encode()
         self._fates: dict[str, Fate | None] = {}
-        self._unread: set[str] = (
-            set()
-        )  # SHAs of those of which git lacks a patch that may tell
+        # the commits of works of which git lacks a patch that may tell what undid them
+        self._unread: set[str] = set()
         self._files: dict[TrunkWork, list[int]] = {}  # as of _KeptUndone
         self._since = cache(self._new_commits)
         self.unanswered: set[TrunkWork] = set()
@@ -225,7 +224,9 @@ class WorkOnTrunk:
             else:
                 fate = fate_of[work]
                 works[work] = Work(work.commit, work.also, patch, fate)
-                if fate:
+                if fate is None:
+                    self._unread.add(work.commit)
+                else:
                     paths = {each for file in patch for each in file.paths}
                     self._files[work] = sorted(map(_hash, paths | fate.paths))
 

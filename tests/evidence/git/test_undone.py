@@ -944,6 +944,25 @@ def test_git_is_not_asked_about_a_file_that_a_partial_clone_lacks(
     assert git_time.has_failed
 
 
+@pytest.mark.parametrize(("limit", "is_unanswered"), [("1k", True), ("1m", False)])
+def test_work_is_not_said_to_stay_after_a_commit_with_a_file_that_is_not_here(
+    limit: str, is_unanswered: bool, tmp_path: Path
+) -> None:
+    """Such a commit may have taken it back."""
+    repo, work = with_work(tmp_path)
+    repo.config("uploadpack.allowFilter", "true")
+    repo.commit({"a.py": "x = 2\n", "film.py": functions("film", 99)}, "a film")
+    repo.commit({"film.py": None}, "without it")
+    lacking = Repo.at(tmp_path / "partial")
+    limits = f"--filter=blob:limit={limit}", f"file://{repo.path}"
+    repo.git("clone", "-q", *limits, str(lacking.path))
+
+    followed = AttributedHistory(lacking.path, []).observed_work
+    asked = TrunkWork(work)
+    assert followed.undone([asked])[asked] == Undone()
+    assert followed.unanswered == ({asked} if is_unanswered else set())
+
+
 def test_without_the_parent_of_the_work_nothing_is_said(tmp_path: Path) -> None:
     """In a shallow clone the oldest commit seems to add all files of the tree."""
     repo, work = with_work(tmp_path)
