@@ -206,10 +206,10 @@ def _hinted_folders(hook: HookInput, settings: Settings) -> list[Path]:
 
 
 def _text(closed: ClosedTask, settings: Settings) -> str:
-    """Return the score in one line.
+    """Return the score and where it is kept, in one line.
 
-    Where there is room for all and scores mean nothing yet, a band is left out unless it says
-    that there is not enough evidence.
+    Where :func:`has_room_for_all` is true and scores mean nothing yet, it is called an evidence
+    score, and only a band that says that there is not enough evidence is shown.
     """
     value = number(closed.value, closed.scored)
     band = f"  {band_text(closed.band)}"

@@ -58,7 +58,10 @@ def command(directory: Path | None, settings: Settings) -> None:
 
 
 def _show(demo: Demo, *arguments: str) -> None:
-    """Run a command line over the demo, whatever settings its user has."""
+    """Run a command line over the folders of the demo, without a store.
+
+    Other settings of the user still count.
+    """
     options = [
         f"--repo-dir={demo.repo_dir}",
         f"--iter-log-dir={demo.iter_log_dir}",

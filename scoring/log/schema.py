@@ -175,7 +175,7 @@ def faults_of(
     Broken YAML and a wrong ``schema_version`` are left to the parser.
 
     Args:
-        document: the entry.
+        document: the entry; None for an empty file, which is a fault.
         archived: whether it is in the archive, where every entry is read as schema 1.
         strict: whether keys that nothing reads are errors, though dot-agents writes them.
     """

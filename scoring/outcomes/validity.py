@@ -244,7 +244,7 @@ def _clear_of_chance(chances: Sequence[tuple[float, str]]) -> Texts:
     The more figures there are, the clearer each must be.
 
     Args:
-        chances: the chance and the name of each figure, in order.
+        chances: the chance and the name of each figure, the least likely first.
     """
     clear = []
     for index, (chance, name) in enumerate(chances):

@@ -129,7 +129,8 @@ def _by_lines(
 ) -> dict[str, str]:
     """Return the SHAs of the commits that add the lines of checkpoints, by checkpoint id.
 
-    Checkpoints with fewer than :data:`LEAST_LINES` lines are left out.
+    Each checkpoint must state when it was stored. One with fewer than :data:`LEAST_LINES` lines is
+    left out.
     """
     files_of = files_by_checkpoint(files)
     all_candidates = []

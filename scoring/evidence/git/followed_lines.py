@@ -206,7 +206,8 @@ def combined(ids: LineIds, others: LineIds) -> LineIds:
     """Return the ids of a merged file from two versions, each against another parent.
 
     The first version wins, but where it has a mark and the second has none, the second does. A mark
-    is below 0, and is in place of a line that the parent does not have.
+    is below 0, and is in place of a line that the parent does not have. The shorter version
+    has 0 for the lines that it lacks at its end.
     """
     pairs = zip_longest(ids, others, fillvalue=0)
     return [other if line < 0 <= other else line for line, other in pairs]

@@ -313,7 +313,10 @@ class OpenCall(Struct, eq=False):
             self.written = paths.changes(documents, "", whole=">>" not in text)
 
     def note_resets(self, commands: Sequence[ShellCommand], paths: PathTexts) -> None:
-        """Note what commands of the call take back, and whether they check out other code."""
+        """Note what commands of the call take back, and whether they check out other code.
+
+        It reads ``folder`` and ``run``, which have to be set before.
+        """
         is_tested = self._tests_come_last(commands)
         for reset in git_commands.resets(commands):
             folder = folder_after(commands, self.folder)
