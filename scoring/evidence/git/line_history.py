@@ -20,7 +20,7 @@ from scoring.store import Store, Value
 from .changes import CommitPair, compare, paths_of
 from .isolated import isolated_repository, merged_trees
 from .kept_objects import may_change, object_stamps
-from .partial_clone import absent_objects
+from .partial_clone import absent_objects, compared_for_renames
 from .patches import FilePatch, Patch, read_added_text, read_patches
 from .repository import GitRepository
 from .starter import Git, as_lines
@@ -305,19 +305,18 @@ class LineHistory:
     def _lacking_files(
         self, pairs: Sequence[CommitPair], options: Sequence[str]
     ) -> Iterator[CommitPair]:
-        """Yield the pairs of which this clone lacks a file that git would read, and warn of it.
-
-        Without lines git only reads files that came or went, to see whether they moved.
-        """
+        """Yield the pairs of which this clone lacks a file that git would read, and warn of it."""
         absent = absent_objects(self.repository, filter(None, chain(*pairs)))
         if not absent:
             return
 
-        statuses = "ADMT" if options == _OPTIONS_WITH_LINES else "AD"
         listings = self._read(pairs, _OPTIONS_WITHOUT_RENAMES)
         for pair, listed in zip(pairs, listings, strict=True):
-            for file in listed or ():
-                if file.status in statuses and not absent.isdisjoint(file.blobs):
+            files = listed or []
+            if options != _OPTIONS_WITH_LINES:
+                files = compared_for_renames(files)
+            for file in files:
+                if not absent.isdisjoint(file.blobs):
                     self.repository.time.lacks_files = True
                     self.report_unread(pair, GitError(f"{file.path} is not here"))
                     yield pair

@@ -6,6 +6,7 @@ can take it longer than all that it is asked about.
 
 from collections.abc import Iterable
 
+from .patches import Patch
 from .repository import GitRepository
 from .starter import as_lines, as_text
 
@@ -23,3 +24,23 @@ def absent_objects(repository: GitRepository, roots: Iterable[str]) -> set[str]:
     )
     lines = as_text(listing.stdout).split("\n")
     return {line[1:] for line in lines if line.startswith("?")}
+
+
+def compared_for_renames(listed: Patch) -> Patch:
+    """Return the files that git reads to find out which ones moved, if not asked for lines.
+
+    It compares files that came with files that went, without those with the same content, which
+    moved for certain. Empty where only one kind is left.
+
+    Args:
+        listed: all files that differ between two commits, without renames.
+    """
+    added = {file.new_blob for file in listed if file.status == "A"}
+    deleted = {file.old_blob for file in listed if file.status == "D"}
+    came = [
+        file for file in listed if file.status == "A" and file.new_blob not in deleted
+    ]
+    went = [
+        file for file in listed if file.status == "D" and file.old_blob not in added
+    ]
+    return came + went if came and went else []
