@@ -74,7 +74,7 @@ _SESSION = _fields_of_file(
 def _with_missing_fields(
     reader: Reader, node: Node, shape: Mapping[str, Take], **missing: Any
 ) -> PlainData:
-    """Return the values of a mapping's fields, where a missing field reads as empty.
+    """Return the values of a mapping's fields. A missing field reads as "", 0, False or ().
 
     Args:
         reader: takes the nodes.

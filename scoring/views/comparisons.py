@@ -344,9 +344,10 @@ class _ShareInterval(NamedTuple):
 
 
 def _verdict(samples: Mapping[str, Sample]) -> str:
-    """Return which of two groups certainly has the larger share, or why none has, as a sentence.
+    """Return which of some groups certainly has a larger share than which other, as a sentence.
 
-    Groups with fewer than :data:`LEAST_DECIDED` units are not compared.
+    Where that is not certain, it begins with :data:`NO_DIFFERENCE`. Groups with fewer than
+    :data:`LEAST_DECIDED` units are not compared.
     """
     compared = {
         name: each for name, each in samples.items() if each.units >= LEAST_DECIDED

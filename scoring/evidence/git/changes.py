@@ -107,6 +107,9 @@ def net_changes(
     """Return what changed over each pair, with renames. Pairs that git cannot compare are left out.
 
     Where git cannot look for renames of changed files, only unchanged files count as renamed.
+
+    Raises:
+        GaveUpError: as for :func:`compare`.
     """
     with_renames = changes(repository, pairs, _ASKED_AGAIN)
 

@@ -342,10 +342,11 @@ class PathTexts:
         return changes
 
     def with_whole_lines(self, change: FileChange, diff: Iterable[str]) -> FileChange:
-        """Return the change of a call with whole lines, from the diff that its result states.
+        """Replace a change of :meth:`changes` by one with whole lines, and return that.
 
-        The texts that a call replaces may be parts of lines. Where they are whole lines, or the
-        diff has no significant line, the change is returned as it is.
+        These are in the diff that the result of the call states. The texts that a call replaces may
+        be parts of lines. Where they are whole lines, or the diff has no significant line, the
+        change stays, and is returned.
         """
         new, old = _sides_of(diff)
         new_lines = Counter(_hashes_of_lines(new))

@@ -113,7 +113,7 @@ def _parse(text: str | bytes, source: str) -> MeetingFile:
 def check_records(
     items: Iterable[JudgeRecord | Mapping[str, Any]],
 ) -> list[JudgeRecord]:
-    """Return the records of one meeting, sorted by round.
+    """Return the records of one meeting, sorted by round, as :func:`with_own_votes` returns them.
 
     Args:
         items: models or plain data, in any order.
