@@ -62,7 +62,7 @@ class RepositoryState(NamedTuple):
 
 
 class DataSet:
-    """A data set as it was when it was opened.
+    """A data set as it was when it was opened. One that cannot be read raises an InputError.
 
     Attributes:
         url: its folder or URL.

@@ -175,9 +175,17 @@ class _FleetFile(NamedTuple):
         return value
 
     def options(self, table: Any, name: str) -> PlainData:
-        """Return the options of a file system, which may be nested.
+        """Return the options of a file system, which may be nested, with variables replaced.
 
-        Credentials are refused, unless a variable of the environment is named for them.
+        A credential has to be the name of a variable of the environment.
+
+        Args:
+            table: the options as the file has them.
+            name: what errors call the table.
+
+        Raises:
+            SettingsError: the table or an option is of a wrong kind, an option holds a credential,
+                or a variable is not set.
         """
         options: PlainData = {}
 

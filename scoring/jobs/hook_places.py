@@ -238,6 +238,8 @@ def backup_of(path: Path) -> Path:
 def write_settings_file(path: Path, data: bytes, *, keep: bool) -> Path | None:
     """Write a settings file with the mode and the owner that it has, through links.
 
+    Missing folders above it are made.
+
     Args:
         path: the file.
         data: its new content.
@@ -247,8 +249,8 @@ def write_settings_file(path: Path, data: bytes, *, keep: bool) -> Path | None:
         The backup; None where none was written, as for a new file.
 
     Raises:
-        InputError: the old content cannot be read.
-        WriteError: the file or the backup cannot be written.
+        InputError: the old content cannot be read for the backup.
+        WriteError: the file, the backup or a folder cannot be written.
     """
     target = Path(real_path(path))
     make_folder(target.parent)

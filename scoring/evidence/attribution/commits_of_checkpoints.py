@@ -170,7 +170,8 @@ def _changes_for(
 ) -> Iterable[tuple[WrittenFile, Sequence[int]]]:
     """Yield what the transcripts of a checkpoint wrote for it into the files that it touched.
 
-    What is before the start of the checkpoint's work in a transcript is left out.
+    Each item has a file and the hashes of one change, below 0 for a line that goes. What is before
+    the start of the checkpoint's work in a transcript is left out.
     """
     tails = tuple(f"/{name}" for name in touched)
     for file in files:

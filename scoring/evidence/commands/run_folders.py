@@ -77,7 +77,7 @@ def folder_of(
     Args:
         commands: all commands of the line.
         index: the index of the command.
-        words: the words of the command that may say where it runs.
+        words: the words of the command that may say where it runs, the program first.
         folder_options: the options that name the folder in which the program runs.
         is_script: whether the command runs a script. A script runs in its own folder.
 

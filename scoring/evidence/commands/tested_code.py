@@ -331,7 +331,7 @@ def _adds_other_tree(call: GitCommand, folder: str) -> bool:
     Other code is a revision that is not HEAD. For a new branch it must be spelled as an older one.
 
     Args:
-        call: the command.
+        call: a ``git worktree`` command.
         folder: the folder, from the folder of the line; "" for the folder of the line.
     """
     action, path, revision, *_ = (*_operands(call), "", "", "")

@@ -83,7 +83,8 @@ class ReferenceHistory(GitFacts):
         """Return whether the commit of an entry is on the trunk, and what reverted it.
 
         Where git does not have the commit, the newest commit of the trunk with the summary of the
-        entry as its subject is taken for it.
+        entry as its subject is taken for it. Without such a commit, or where the entry names none,
+        the landing is unknown.
         """
         field, sha = self._commit(record)
         landing = partial(Landing, self.rules, self.trunk, field, sha)
