@@ -17,6 +17,7 @@ _FEW = 0.1  # of its lines, the most that a removal adds, or an addition removes
 _NEARLY_ALL = 0.9  # of the distinct lines
 _PROBES = 5  # the longest lines, of which a file has to have one to be compared
 _MOST_COMPARED = 20  # files
+_LARGEST_COMPARED = 1 << 20  # bytes of a file
 _FILES_WITH_LINES = "grep -I -F -l -z --full-name -f -".split()
 _SUFFIX = re.compile(r"\.\w+", re.ASCII)
 _TEMPORARY = re.compile(r"\btemporar(?:y|ily)\b", re.IGNORECASE)
@@ -53,7 +54,7 @@ def file_with_lines(
 ) -> str:
     """Return the path of a file of a commit that has nearly all of some lines, or "" without one.
 
-    Only significant lines count, each once.
+    Only significant lines count, each once. Files of more than 1 MiB are not looked at.
 
     Args:
         repository: an open repository.
@@ -79,8 +80,12 @@ def file_with_lines(
     )
     names = as_text(answer.stdout).split("\0")[:-1][:_MOST_COMPARED]
     ids = repository.blob_ids(names)
-    contents = repository.contents(ids.values())
+    sizes = repository.sizes(ids.values()) or {}
+    small = [oid for oid, size in sizes.items() if size <= _LARGEST_COMPARED]
+    contents = repository.contents(small)
     for name, oid in ids.items():
+        if oid not in contents:
+            continue
         there = wanted.intersection(line_hashes(contents[oid].split(b"\n")))
         if len(there) >= _NEARLY_ALL * len(wanted):
             return name.removeprefix(f"{commit}:")

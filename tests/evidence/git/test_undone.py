@@ -777,6 +777,21 @@ def test_a_copy_of_another_file_is_not_missed(
     assert found.taken_back.not_missed == not_missed
 
 
+@pytest.mark.parametrize(("size", "not_missed"), [(1 << 20, COPY), ((1 << 20) + 1, "")])
+def test_a_file_is_not_compared_that_takes_much_memory(
+    size: int, not_missed: str, tmp_path: Path
+) -> None:
+    """A few kilobytes of a repository can be gigabytes of short lines."""
+    repo = start(tmp_path)
+    copied = part("alpha", 0, 20)
+    repo.commit({"lib/first.py": copied.ljust(size, "\n")}, "feat: alpha")
+    work = repo.commit({"alpha.py": copied}, "feat: the same")
+    repo.commit({"alpha.py": None}, "tidy")
+    found = undone(repo, work)
+    assert found.taken_back is not None
+    assert found.taken_back.not_missed == not_missed
+
+
 @pytest.mark.parametrize(
     ("body", "added", "not_missed"),
     [
