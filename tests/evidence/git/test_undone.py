@@ -784,7 +784,7 @@ def test_a_file_is_not_compared_that_takes_much_memory(
     """A few kilobytes of a repository can be gigabytes of short lines."""
     repo = start(tmp_path)
     copied = part("alpha", 0, 20)
-    repo.commit({"lib/first.py": copied.ljust(size, "\n")}, "feat: alpha")
+    repo.commit({"lib/first.py": copied.ljust(size, "#")}, "feat: alpha")
     work = repo.commit({"alpha.py": copied}, "feat: the same")
     repo.commit({"alpha.py": None}, "tidy")
     found = undone(repo, work)
