@@ -88,7 +88,8 @@ def digest_of_all(parts: Iterable[object]) -> str:
 class Store:
     """The store of one cache directory, as a context manager.
 
-    It is opened at the first question, by the process that asks it.
+    It is opened at the first question, and belongs to the process and the thread that asks it. No
+    method raises an error: a store that cannot be used has no values, and keeps none.
 
     Attributes:
         keeps: whether answers are kept.

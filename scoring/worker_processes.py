@@ -28,7 +28,10 @@ def end_with_parent(parent: int) -> None:
 
 @contextmanager
 def sigterm_as_interrupt() -> Iterator[None]:
-    """Let SIGTERM act like Ctrl-C, so that the processes of this one end with it."""
+    """Let SIGTERM act like Ctrl-C in the block, so that the processes of this one end with it.
+
+    Use it in the main thread: no other one may set how a signal is handled.
+    """
     previous_handler = signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:
         yield

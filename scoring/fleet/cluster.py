@@ -29,6 +29,8 @@ the working directory first.
 def cluster(scheduler: str | None, workers: int, memory: int = 0) -> Iterator[Any]:
     """Yield the client of a cluster, and disconnect after the block. Own processes are ended.
 
+    In the block, nothing in this process logs or warns.
+
     Args:
         scheduler: the address of a scheduler; None to start processes on this machine.
         workers: how many processes to start.

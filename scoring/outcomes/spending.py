@@ -324,7 +324,7 @@ class Purchase(NamedTuple):
 def purchase(works: Iterable[PaidWork]) -> Purchase:
     """Return what the tokens of some iterations bought, counting those with a known cost.
 
-    One that is not sound does not count as not landed too.
+    The cost of one that is not sound is in ``unsound`` alone, even if it did not land.
     """
     works = list(works)
     costs = []

@@ -311,7 +311,8 @@ def rows_of_view(
     Raises:
         LogError: the log cannot be read.
         NotARepositoryError: the repository of the log is not in a work tree.
-        GitError: git fails. Only ``work`` then has no rows and a warning instead.
+        GitError: git fails. ``work`` alone raises nothing: it has no rows then, and a warning
+            says why.
     """
     preloaded: list[PreloadedEvidence] = []
     if any(name != "work" for name in tables):

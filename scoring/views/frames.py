@@ -52,7 +52,8 @@ def rows(
         InputError: no table has that name.
         LogError: the log cannot be read.
         NotARepositoryError: ``repo_dir`` is not in a work tree.
-        GitError: git fails. Only ``work`` then has no rows and a warning instead.
+        GitError: git fails. ``work`` alone raises nothing: it has no rows then, and a warning
+            says why.
     """
     if table not in TABLES:
         raise InputError(f"table {table!r} is unknown; known: {', '.join(TABLES)}")

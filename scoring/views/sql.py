@@ -155,7 +155,10 @@ def named_in(sql: str) -> list[str]:
 
 @contextlib.contextmanager
 def database() -> Iterator[Any]:
-    """Give a database in memory. An interruption of DuckDB raises KeyboardInterrupt."""
+    """Give a database in memory. An interruption of DuckDB raises KeyboardInterrupt.
+
+    DuckDB must be installed; :func:`require` makes sure of that.
+    """
     with _ends_when_interrupted():
         import duckdb  # aborts where its import is interrupted
 
@@ -172,10 +175,11 @@ def database() -> Iterator[Any]:
 def answered(db: Any, sql: str, tables: Iterable[str]) -> Iterator[Answer]:
     """Run SQL on the tables of a database, without access to files or network.
 
-    Of several statements, the answer is that of the last.
+    Of several statements, the answer is that of the last. Read its rows in the block.
 
     Args:
-        db: the database, from :func:`database`.
+        db: the database, from :func:`database`, with all of its tables, ``work`` among them. It
+            stays locked, so that this can be called once for a database.
         sql: the SQL.
         tables: the tables that are there, for the message of an error.
 

@@ -161,7 +161,12 @@ def month_of(row: WorkRow) -> str:
 
 
 def work_rows(units: Iterable[Unit], cache_dir: Path | None) -> list[WorkRow]:
-    """Return the rows of units, in their order, with the prices stored in ``cache_dir``."""
+    """Return the rows of units, in their order.
+
+    Args:
+        units: the units.
+        cache_dir: the folder of the store, which saves looking prices up again; None looks up all.
+    """
     with stored_prices(cache_dir):
         return list(map(work_row, units))
 

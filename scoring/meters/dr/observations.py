@@ -38,12 +38,13 @@ def similarity_of(
         embed: the embedder, with which meanings are compared; None compares words.
 
     Returns:
-        The names of the two agents, the number of the round of each response, the similarity, and
-        what that is: the cosine of the meanings (-1 to 1), or the Jaccard index of the words (0 to
-        1).
+        ``agents``, the two names; ``rounds``, the number of the round of each response;
+        ``similarity``; and ``measured_by``, which is ``meaning`` where that is a cosine (-1 to 1),
+        and ``words`` where it is a Jaccard index (0 to 1).
 
     Raises:
         InputError: an agent says nothing in the transcript.
+        SettingsError, ValueError: as of :class:`~scoring.meters.dr.semantic.Meanings`.
     """
     texts: dict[str, str] = {}
     numbers: dict[str, int] = {}
@@ -140,8 +141,8 @@ def agreement_by_round(
     answer of another agent.
 
     Returns:
-        For each answer that has an earlier one: the number of its round, who gave it, who gave the
-        earlier answer, and what it does with the earlier answer.
+        For each answer that has an earlier one: ``round``, its number; ``agent``, who gave it;
+        ``first``, who gave the earlier answer; ``agreement``, one of :data:`Agreeing`.
     """
     rows: list[PlainData] = []
     # The claims of each agent's last answer, the latest at the end.
@@ -312,8 +313,11 @@ def confidence_in(
         embed: the embedder; None leaves level L2 out.
 
     Returns:
-        The share of the settings that give the same signal, how many settings were tried, and how
-        many of them give each other signal.
+        ``value``, the share of the settings that give the same signal; ``settings``, how many were
+        tried; and ``others``, how many of them give each other signal.
+
+    Raises:
+        SettingsError, ValueError: as of :func:`~scoring.meters.dr.score_transcript`.
     """
     thresholds = profile.thresholds
     counts = Counter[str]()
