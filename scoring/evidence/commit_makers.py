@@ -52,7 +52,7 @@ def work_of_agents(
     No line is marked as work in the repository yet: :func:`mark_work` does that.
 
     Args:
-        scan: the reading that has begun.
+        scan: the reading that has begun. It can be read only once.
         history: what git knows.
         sources: where the evidence comes from.
     """
@@ -132,7 +132,7 @@ def commits_of_agents(
     ``commits`` of the result has commits of people too. A commit that became another is left out.
 
     Args:
-        work: what shows the commits.
+        work: what shows the commits. Its lines have to be marked (:func:`mark_work`).
         trunk_and_tips: whether a commit off the trunk counts only if it is the tip of a local
             branch and has not landed. Then commits that git does not have never count.
         assisted: whether a commit counts if its message only says that an agent assisted.

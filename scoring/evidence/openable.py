@@ -32,14 +32,18 @@ def openable(path: str, branch: str) -> str:
 
 
 def counts_events(harnesses: Iterable[str]) -> bool:
-    """Return whether numbers of places may count events of a document, and not lines of a file."""
+    """Return whether numbers of places may count events of a document, and not lines of a file.
+
+    ``harnesses`` are the names of the harnesses of these places.
+    """
     return not OF_DOCUMENTS.isdisjoint(harnesses)
 
 
 def command_to_show(path: Path, first: int, last: int) -> str:
     """Return a shell command that prints lines of a transcript, to be run in the clone.
 
-    "" for a database and for a compressed file, of which no such command shows a line.
+    "" for a database and for a compressed file, of which no such command shows a line. Where
+    numbers may count events (:func:`counts_events`), the command may print other lines.
 
     Args:
         path: the transcript, by the name that opens it here.

@@ -51,7 +51,7 @@ def survey_work(scan: AttributedScan, git: GitFacts, sources: Sources) -> None:
 
     Args:
         scan: the reading of transcripts that has begun.
-        git: the history of the repository.
+        git: the history of the repository, an :class:`.AttributedHistory`.
         sources: where evidence comes from.
     """
     assert isinstance(git, AttributedHistory)
@@ -72,8 +72,8 @@ def ask_transcripts(
     """Return what transcripts show of every iteration, and of commits that no entry names.
 
     Args:
-        scan: the reading of transcripts that has begun.
-        git: the history of the repository.
+        scan: the reading of transcripts that has begun, an :class:`.AttributedScan`.
+        git: the history of the repository, an :class:`.AttributedHistory`.
         records: all entries of the log, because each bounds the lines of others.
         windows: the window of each iteration that has one, by number.
         sources: where evidence comes from.

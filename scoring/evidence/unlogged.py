@@ -61,7 +61,7 @@ def unlogged_commits(
     nearly all of its lines, at most a day apart.
 
     Args:
-        work: what shows the commits of agents.
+        work: what shows the commits of agents, with marked lines (:func:`.mark_work`).
         records: the entries of the log.
         start: when the last entry's commit was made, in ns since 1970; None without one.
     """

@@ -39,7 +39,8 @@ def attribute(
 
     Args:
         questions: the iterations, in order of the log, then the commits without an entry.
-        work: the transcripts and their sessions. Its owners, parts and trees are filled in.
+        work: the transcripts and their sessions, after :func:`.count_once`. Its owners, parts and
+            trees are filled in.
         became: the name of each commit that sessions show, or of what the commit became, by the
             digits that sessions show.
         stated: the ids of the checkpoints of which only the totals are known.

@@ -99,7 +99,7 @@ class Tree(Struct, eq=False):
     def part_at(self, time: int) -> "SessionPart":
         """Return the part at a time up to that time, which counts. It may be empty.
 
-        Where a part ends at that time, it is that one.
+        Where a part ends at that time, it is that one. Its cut is that of the whole part.
         """
         at = bisect_right(self.times, time)
         next_cut = bisect_left(self.cuts, at, key=attrgetter("at"))

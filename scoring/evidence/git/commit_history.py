@@ -145,7 +145,8 @@ class CommitHistory(TrunkHistory):
     def branch_of(self, sha: str) -> str:
         """Return the branch that brought a commit, as the merge on the mainline names it.
 
-        Where no merge names one, return the trunk's name, without that of its remote.
+        Where no merge names one, also for a commit off the trunk, return the trunk's name, without
+        that of its remote.
         """
         index = self.graph.introduced.get(sha)
         if index is not None:

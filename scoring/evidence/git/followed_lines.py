@@ -76,7 +76,7 @@ class FollowedTrunk:
         return is_code(path, self.code_globs)
 
     def time(self, commit: str) -> int:
-        """Return the committer time of a commit in seconds since 1970, or 0 where git has none."""
+        """Return a trunk commit's committer time in seconds since 1970, or 0 where git has none."""
         return self.commits[commit].time or 0
 
     def end_of(self, commit: str) -> str | None:
@@ -188,7 +188,7 @@ class FollowedLines:
                 del self.commits[commit]
 
     def of(self, commits: Collection[str], state: State) -> set[int]:
-        """Return the ids of the lines in a state that some commits wrote."""
+        """Return the ids of the lines in a state that some followed commits wrote."""
         writers = frozenset(commits)
         paths = set()
         for commit in commits:

@@ -149,7 +149,10 @@ class CommitGraph:
         return bases
 
     def counts(self, shas: Container[str]) -> dict[str, int]:
-        """Return, by commit off the trunk, how many of ``shas`` it contains. It contains itself."""
+        """Return, by commit off the trunk, how many of ``shas`` it contains. It contains itself.
+
+        Those of ``shas`` on the trunk do not count.
+        """
         counts: dict[str, int] = {}
         for sha in reversed(self._off_trunk):
             of_parents = [

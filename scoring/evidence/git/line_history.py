@@ -189,7 +189,7 @@ class LineHistory:
 
         That is the difference to its parent, or for a merge the difference to the clean merge of
         its two parents. Where these conflict, or there are more parents, it is the difference to
-        the first parent.
+        the first parent. A GitError says that git cannot compare a merge with its clean merge.
         """
         if len(parents) != 2:
             return self.patch(CommitPair.with_first_parent(commit, parents))

@@ -233,7 +233,7 @@ def lines_patched(patch: str) -> Mapping[str, Hashes]:
 
 
 def lines_of_diff(diff: Iterable[str]) -> Hashes:
-    """Return what a diff changes, of which each added or removed line begins with its sign."""
+    """Return what a diff without its head changes. Added and removed lines begin with a sign."""
     return lines_added(*_sides_of(diff))
 
 

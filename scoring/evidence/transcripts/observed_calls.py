@@ -61,7 +61,7 @@ class ObservedRuns:
         """Note in a call which tests its commands run, and what they do to the stash.
 
         Args:
-            opened: the call.
+            opened: the call. Its ``folder`` has to be set before.
             commands: its commands.
             text: the text of the commands.
         """

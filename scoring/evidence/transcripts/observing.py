@@ -159,8 +159,8 @@ class Observations(ObservedTalk):
 
         Args:
             call: the id of the call.
-            diff: returns the lines of a diff, with their signs, or None where a person changed the
-                edit; only called where that matters.
+            diff: returns the lines of a diff without its head, with their signs, or None where a
+                person changed the edit; only called where that matters.
         """
         opened = self._open_calls.get(self._key_of_call(call))
         if opened is not None and opened.written and not opened.ended:

@@ -147,7 +147,8 @@ class OpenCall(Struct, eq=False):
         """Note the diff that its result states, with whole lines.
 
         Args:
-            lines: the lines of the diff, with their signs; None where a person changed the edit.
+            lines: the lines of the diff without its head, with their signs; None where a person
+                changed the edit.
             paths: the table of the paths and texts of the transcript.
         """
         if lines is None:
@@ -279,8 +280,8 @@ class OpenCall(Struct, eq=False):
     ) -> None:
         """Note which files commands write, may write, change in an unknown way, and remove.
 
-        What here-documents write is in ``written`` then. Where the text is cut or names too many
-        files, any file may be written: ``$``.
+        It reads ``folder``, which has to be set before. What here-documents write is in ``written``
+        then. Where the text is cut or names too many files, any file may be written: ``$``.
 
         Args:
             commands: the commands of the call.

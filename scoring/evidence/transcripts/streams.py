@@ -333,8 +333,9 @@ def count_once(files: Sequence[File], sessions: Iterable[Session]) -> None:
     It is the copy in the first file of the session that owns the line.
 
     Args:
-        files: the files, in order. Their ``fresh`` is set.
-        sessions: all of their sessions. Their ``lines``, ``times`` and ``made`` are set.
+        files: the files, in order, with ``here``. Their ``fresh`` is set.
+        sessions: all of their sessions. Their ``lines`` and ``times`` are set, and ``made`` keeps
+            only the commits in these lines.
     """
     owners = _order_lines(sessions)
     is_counted = bytearray(line_count(files))
