@@ -191,7 +191,7 @@ class DataSet:
         return delta_table.to_pyarrow_dataset(schema=schema, filesystem=filesystem)
 
     def put(self, tables: PlainData, where: str | None = None) -> None:
-        """Write rows, which count from the next :meth:`note` on.
+        """Write rows to a data set of :meth:`for_writing`. They count from :meth:`note` on.
 
         Args:
             tables: rows as an Arrow table, by the name of the table that they are written to.

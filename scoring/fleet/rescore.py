@@ -62,7 +62,8 @@ def rescore(dataset: DataSet, rubric: Rubric, source: str | None = None) -> Resc
     Repositories that failed are left out, and those with broken entries at which the rubric stops.
 
     Args:
-        dataset: the data set.
+        dataset: the data set, open to read. It is opened again to write, and has none of the new
+            rows itself.
         rubric: the rubric.
         source: the version of the rubric of the rows that are used; None for the first version
             that has evidence read in the same way.

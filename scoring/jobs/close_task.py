@@ -76,7 +76,8 @@ def close_task(
             K last up to and with this one, or ``all``. Others of their sessions are scored too if
             they have no whole sidecar under the rubric.
         broken: takes the errors of entries that are left out.
-        work: what was just read from the same sources, which is not read again.
+        work: what was just read from the same sources, which is not read again. It can be given
+            once.
 
     Raises:
         NotFoundError: the log does not have the iteration, or has none.

@@ -50,7 +50,7 @@ def used_by_sessions(sources: Sources) -> list[UsedBySession]:
     A line belongs to the repository to which the command ``work`` would give it. Where several
     repositories would have the line, it goes to that of the sources, or else to the first by
     path. A line that none would have goes to :data:`NO_REPOSITORY`. The sources' folder need not
-    be in a repository.
+    be in a repository, but their rules must attribute lines.
     """
     with sources.transcripts().start() as scan:
         assert isinstance(scan, AttributedScan)
@@ -92,7 +92,8 @@ def used_in_gone_folders(
     folder inside of it.
 
     Args:
-        files: the transcripts, of which lines that are work in the repository are marked.
+        files: the transcripts, of which lines that are work in the repository are marked. The marks
+            and the parts of transcripts that count are replaced.
         present: the paths of the files of the repository, relative to its top.
         is_gone: returns whether no folder is at a path.
 

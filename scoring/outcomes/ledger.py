@@ -124,7 +124,7 @@ def ledger_of_log(
     could answer all that it was asked. So is what the reading of transcripts met with.
 
     Args:
-        evidence: the evidence of all iterations.
+        evidence: the evidence of all iterations, with an open scan that attributes lines.
         outcomes: the outcomes of all iterations; None to find them here.
         rules: how outcomes are measured.
 

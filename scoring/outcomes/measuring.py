@@ -180,7 +180,10 @@ def _parts_with_unknown_lines(
 def written_by_rests(
     units: Iterable[OpenUnit], work: AllWork
 ) -> list[tuple[OpenUnit, WrittenLines]]:
-    """Return the rests, each with the lines that it wrote in the repository."""
+    """Return the rests, each with the lines that it wrote in the repository.
+
+    The parts that are noted in the files of ``work`` are replaced.
+    """
     rests = [unit for unit in units if unit.kind == "rest"]
     sessions, of_units = _parts_of(rests, work)
     written = written_lines(work.files, range(len(sessions)))
@@ -200,7 +203,7 @@ def find_lost(units: Iterable[OpenUnit], files: Iterable[File]) -> None:
     Without such a line it is where their earliest line is.
 
     Args:
-        units: the units. Those that are not lost stay as they are.
+        units: the units, with their states. Those that are not lost stay as they are.
         files: the transcripts.
     """
     lost = {}

@@ -170,8 +170,9 @@ def name_commits_of_rests(
 ) -> None:
     """Fill in the commits of the trunk by which a person may have committed the lines of a rest.
 
-    Here a unit without a commit counts as a rest too if the trunk has none of its lines at the end
-    of the horizon. Where git cannot read all commits up to then, ``may_be_there`` is set.
+    Call this after :func:`follow_lines`: a unit without a commit counts as a rest too if the trunk
+    has none of its lines at the end of the horizon. Where git cannot read all commits up to then,
+    ``may_be_there`` is set.
 
     - ``commit``: the commit that brought the most lines of the rest, if at least half of them; with
       its subject and landing. It stays None where that commit is a unit of its own, which
@@ -233,6 +234,8 @@ def decide_states(
     units: Iterable[OpenUnit], git: AttributedHistory, horizon: float
 ) -> None:
     """Fill in the state of each unit, and whether it is settled. Without a trunk, none settles.
+
+    Call this after :func:`name_commits_of_rests`.
 
     Args:
         units: the units. They are changed.

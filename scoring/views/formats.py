@@ -186,11 +186,11 @@ def write_streams(
     form: str,
     streams: Mapping[str, BinaryIO],
 ) -> None:
-    """Write tables to open streams.
+    """Write tables to open streams, and leave them open.
 
     Args:
         rows: rows with the names of their tables.
-        form: a key of :data:`FORMATS`.
+        form: a key of :data:`FORMATS`. What it ``needs`` must be installed, see :func:`require`.
         streams: the streams by table; rows of other tables are left out.
     """
     writers = {
