@@ -79,7 +79,7 @@ def find_amended(
     is known.
 
     Args:
-        agents: the commits of agents.
+        agents: the commits of agents, after :func:`.add_commits_of_sessions`.
         checkpoints: all checkpoints, by their ids.
         checkpoint_times: when sessions last named each checkpoint, by its id.
     """

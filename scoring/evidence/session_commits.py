@@ -203,6 +203,7 @@ def add_checkpoints(agents: AgentCommits, work: WorkOfAgents) -> None:
 
     A checkpoint for which nothing was edited is left out, unless a session committed just before
     the checkpoint or it became a commit. One that does not state its time is left out too.
+    :func:`add_commits_of_sessions` has to be called before.
     """
     idle = _idle_checkpoints(work)
     for name, checkpoint in work.checkpoints.items():
@@ -274,7 +275,7 @@ def _commit_just_before(
 def unseen_commit(
     sha: str, time: int, checkpoints: tuple[str, ...] = ()
 ) -> WrittenCommit:
-    """Return a commit that git does not have, with the time of its evidence, in ns since 1970."""
+    """Return a commit that git does not have. ``time`` is that of its evidence in ns since 1970."""
     return WrittenCommit(
         sha=sha,
         parents=(),
