@@ -204,7 +204,7 @@ class LogView(Frozen):
         on_read: Callable[[PreloadedEvidence], object] = silent,
         on_open: Callable[[Evidence], object] = silent,
     ) -> Iterator[ExaminedIteration]:
-        """Yield the selected iterations in order.
+        """Yield the selected iterations in order. Without any, neither function is called.
 
         Args:
             on_read: called at the end with what was read, where that is of the whole log and its

@@ -145,7 +145,9 @@ Vector: TypeAlias = "array[float]"
 
 
 def open_embedder(cache_dir: Path | None = None) -> Embed:
-    """Return the embedder of level L2.
+    """Return the embedder of level L2. It loads the model only when it is called, and may raise then.
+
+    Its errors are those of :meth:`Embedder.__call__`.
 
     Args:
         cache_dir: where vectors are kept between runs; None keeps none.
