@@ -76,7 +76,8 @@ def work_of(
 
     Args:
         view: the log, and which of its iterations are selected.
-        preloaded: what was read of the whole log before; None for nothing.
+        preloaded: what was read of the whole log before, of which the evidence cannot be used
+            again; None for nothing.
         on_ledger: takes all of the work, also what is not selected. Not called where git fails.
 
     Raises:

@@ -145,9 +145,9 @@ Vector: TypeAlias = "array[float]"
 
 
 def open_embedder(cache_dir: Path | None = None) -> Embed:
-    """Return the embedder of level L2. It loads the model only when it is called, and may raise then.
+    """Return the embedder of level L2.
 
-    Its errors are those of :meth:`Embedder.__call__`.
+    It loads the model when it is called, and then has the errors of :class:`Embedder`.
 
     Args:
         cache_dir: where vectors are kept between runs; None keeps none.
