@@ -44,7 +44,7 @@ _LONE_DIGIT = re.compile(r"(?<![0-9.,])([0-9])(?![0-9])")
 
 
 class Judgment(NamedTuple):
-    """What a person thought of an iteration. A judgment that is not given yet is None.
+    """What a person thought of an iteration. What is not judged yet is None.
 
     Attributes:
         correctness: one of :data:`CORRECTNESS`.

@@ -357,7 +357,7 @@ def maybe_written(commands: Commands, folder: str, line: str) -> Iterator[str]:
 
     Args:
         commands: the commands of a line.
-        folder: the folder in which the line starts.
+        folder: the folder in which the line starts; "": not known.
         line: the text of the line.
     """
     starts_in_temporary = folder.startswith(TEMPORARY_FOLDERS)
