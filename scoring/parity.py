@@ -241,6 +241,7 @@ def extract_git_signals(record: IterationRecord, repo_dir: Path | str) -> GitSig
 
     Raises:
         NotARepositoryError: ``repo_dir`` is not in a git work tree.
+        GitError: git does not answer.
     """
     git = REFERENCE.git(repo_dir, [record])
     scope = declared_scopes(repo_dir).get(record.task_id)
@@ -285,6 +286,7 @@ def backfill_iterations(
 
     Raises:
         NotARepositoryError: ``repo_dir`` is not in a git work tree.
+        GitError: git does not answer.
     """
     options = Options(transcripts=None)
     options.update(reading)  # type: ignore[typeddict-item]

@@ -223,7 +223,8 @@ def score_iterations(
         records: all entries of the log, which must be sorted by iteration.
         iter_log_dir: the folder of the entries.
         sources: where evidence comes from.
-        rubrics: rubrics that read evidence under the rules of ``sources``, at least one.
+        rubrics: rubrics that read evidence under the rules of ``sources``, at least one, and with
+            one profile: DR transcripts are measured once, by the first that a rubric names.
         only: the numbers of the iterations that are wanted; None for all.
         observe: whether DR transcripts are read even where they have no vote.
         labels: whether labels are read even where they have no vote.

@@ -43,6 +43,8 @@ def sigterm_as_interrupt() -> Iterator[None]:
 def environment_with(variables: Mapping[str, str | None]) -> Iterator[None]:
     """Change some variables of the environment for the block, and then change them back.
 
+    All threads of the process have the changed variables meanwhile.
+
     Args:
         variables: the value of each variable, by its name; None removes the variable.
     """

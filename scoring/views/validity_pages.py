@@ -43,7 +43,7 @@ def with_cases(
     """Yield the iterations of a pass, and collect what validity is measured on.
 
     Args:
-        examined: the iterations.
+        examined: the iterations, with their outcomes.
         version: the rubric of the scores that are measured.
         cases: gets the iterations with a score under that rubric and a known outcome.
         marks: gets a mark of every score.
