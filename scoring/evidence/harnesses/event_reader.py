@@ -119,7 +119,7 @@ class EventReader(JsonReader, Observations):
         Args:
             time: when the event happened, in nanoseconds since 1970; None: not known.
             identity: values that an event shares with its copies and with nothing else; by default
-                its session, line and time.
+                its session, line and time, which several events of one document may share.
             name: the id of the event. Where there is one that is not hidden, it alone counts, and
                 ``identity`` does not.
 

@@ -215,8 +215,9 @@ def _asks_only_for(given: object, keys: Container[str]) -> bool:
 def script_of(asked: object) -> str:
     """Return what a shell is asked to run, as one text.
 
-    ``asked`` is a text or a list with the words of a command. Where these end with ``-c`` and a
-    text, as ``bash -c TEXT`` does, that text is returned; "" for anything else.
+    ``asked`` is a text, which is returned, or a list with the words of a command, which are joined
+    as a shell reads them. Where these end with ``-c`` and a text, as ``bash -c TEXT`` does, that
+    text is returned. "" for anything else.
     """
     if not isinstance(asked, list):
         return text_in(asked)
