@@ -320,9 +320,10 @@ class Landings:
     def _by_later(
         self, sha: str, tips: Iterable[Tip], landed: LandingBySha
     ) -> Landing | None:
-        """Return the landing of a commit by the first of some tips that contain it and landed.
+        """Return the landing of a commit by the first tip that landed with all that it contains.
 
-        None where no tip landed with all that it contains: to pick a commit lands that one alone.
+        None without such a tip: to pick a commit lands that one alone. All ``tips`` have to contain
+        the commit.
         """
         for tip in tips:
             later = landed.get(tip.sha)

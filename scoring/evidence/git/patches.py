@@ -223,6 +223,10 @@ def read_patches(output: Iterable[bytes]) -> Iterator[tuple[str, Patch]]:
 
     The lines in a hunk are read by their number, so none of them can pass for a header.
 
+    Args:
+        output: the lines of ``git diff-tree --raw``, also with ``--patch --unified=0``. Without
+            ``--patch`` the files have no hunks.
+
     Raises:
         TooLargeError: a commit changes too many lines or files.
     """
@@ -261,7 +265,10 @@ def read_patches(output: Iterable[bytes]) -> Iterator[tuple[str, Patch]]:
 
 
 def read_added_text(output: Iterable[bytes]) -> dict[str, list[bytes]]:
-    """Return the text of the lines added, by file, from the output of git for one pair."""
+    """Return the text of the lines added, by file.
+
+    ``output`` are the lines that git prints for one pair with ``--patch --unified=0``.
+    """
     files = defaultdict(list)
     path = ""
     lines = iter(output)
