@@ -63,7 +63,8 @@ class Piece(NamedTuple):
 def fleet_work(rows: Iterable[PlainData]) -> list[WorkRow]:
     """Return the rows of a fleet's table of work as rows of work, what ended first coming first.
 
-    Work without a time comes before all other.
+    Work without a time comes before all other. Units have what the table has, and nothing else:
+    no sessions, landings or test runs.
     """
     by_end = sorted(
         rows, key=lambda row: (row["ended"] or "", row["repository"], row["unit"])
