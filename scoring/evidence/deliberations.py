@@ -56,7 +56,8 @@ def session_transcript(
     Args:
         session: the path of a transcript, or how the id of a session begins. A whole id is taken
             even where others begin with it.
-        places: where to look for transcripts: in checkpoints and in folders.
+        places: where to look for transcripts: in checkpoints, and in files below folders. Databases
+            are not looked in.
         warn: takes a message for what cannot be read.
 
     Raises:

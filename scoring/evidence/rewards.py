@@ -191,7 +191,8 @@ def rewards(
     - the reward in the file next to the entry;
     - the reward of the run that has this log, where the log is that of a run, even one without
       a reward;
-    - the reward of the one run below ``repo_dir`` with the session that the entry names.
+    - the reward of the one run, in the folder of runs of the repository, with the session that the
+      entry names.
 
     Args:
         records: the entries.
