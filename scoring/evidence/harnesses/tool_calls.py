@@ -174,14 +174,13 @@ class ToolReader(EventReader):
             return
 
         lines: list[int] = []
-        parts = items_in(given, "edits") or [given]
-        for part in parts:
+        for part in items_in(given, "edits") or [given]:
             new = text_in(_first_of(part, _NEW))
             old = text_in(_first_of(part, _OLD))
             lines += lines_added(new, old)
         changes = {path: tuple(lines)}
         opened = self.note_edit(call, (path,), self.folder, changes, replaces_text=True)
-        if parts == [given] and old and _asks_only_for(given, _PATHS + _OLD + _NEW):
+        if old and _asks_only_for(given, _PATHS + _OLD + _NEW):
             opened.show_texts(key_of_text(old), key_of_text(new))
 
     def note_diff(self, call: object, diff: str) -> None:

@@ -777,6 +777,17 @@ def test_a_copy_of_another_file_is_not_missed(
     assert found.taken_back.not_missed == not_missed
 
 
+def test_a_copy_in_place_of_other_code_may_be_missed(tmp_path: Path) -> None:
+    repo = start(tmp_path)
+    copied = part("alpha", 0, 20)
+    repo.commit({"lib/first.py": copied}, "feat: alpha")
+    work = repo.commit({"alpha.py": copied, "b.py": None}, "feat: the same")
+    repo.commit({"alpha.py": None, "b.py": functions("old")}, "tidy")
+    found = undone(repo, work)
+    assert found.taken_back is not None
+    assert found.taken_back.not_missed == ""
+
+
 @pytest.mark.parametrize(("size", "not_missed"), [(1 << 20, COPY), ((1 << 20) + 1, "")])
 def test_a_file_is_not_compared_that_takes_much_memory(
     size: int, not_missed: str, tmp_path: Path
