@@ -1,8 +1,8 @@
 """Puts together what transcripts show of each iteration: docs/EVIDENCE.md, "Observations"."""
 
+from collections import defaultdict
 from collections.abc import Collection, Iterable, Sequence
 from functools import partial
-from itertools import chain
 from pathlib import Path
 from typing import NamedTuple
 
@@ -11,9 +11,10 @@ from msgspec.structs import replace
 from scoring.evidence.git.checkpoints import TokenTotals
 from scoring.evidence.git.patches import FileLine
 from scoring.evidence.transcripts.counting import count_lines
+from scoring.evidence.transcripts.events import LinesWritten
 from scoring.evidence.transcripts.facts import TranscriptFacts
 from scoring.evidence.transcripts.observed_facts import Observed
-from scoring.evidence.transcripts.streams import SessionKey, note_parts
+from scoring.evidence.transcripts.streams import File, SessionKey, note_parts
 
 from .artifact_writes import Writes
 from .claims import claims_seen, spoken_in
@@ -50,8 +51,8 @@ class _WrittenByAgents(NamedTuple):
 
     Attributes:
         share: which share of the lines that the commit adds; None where no line is known.
-        committed: which of these lines they have, by the path and the line's hash; None where they
-            do not have to have written the commit.
+        committed: which of these lines they wrote at any time, by the path and the line's hash;
+            None where they do not have to have written the commit.
     """
 
     share: float | None
@@ -239,6 +240,10 @@ def _written_by_agents(
     asked = [share for share in shares if share.question.written and share.voting]
     parts = {part for share in asked for part in share.voting}
     written = written_lines(work.files, parts)
+    strict = [share for share in asked if share.question.is_strict]
+    edited = _lines_edited(
+        work.files, {part for share in strict for part in share.voting}
+    )
 
     by_agents = {}
     for first in range(0, len(asked), _COMMITS_AT_ONCE):
@@ -255,12 +260,26 @@ def _written_by_agents(
             tops = work.work_trees.all_tops
             folder = share.made.folder if share.made else ""
             written_share = least_share(commit_lines, lines, tops, folder)
-            hashes: set[int] = set()
-            for lines_of_part in lines:
-                hashes.update(chain.from_iterable(lines_of_part.values()))
+            hashes = set[int]().union(*(edited[part] for part in share.voting))
             committed = [line for line in commit_lines if line[1] in hashes]
             by_agents[share.index] = _WrittenByAgents(written_share, committed)
     return by_agents
+
+
+def _lines_edited(
+    files: Iterable[File], parts: Collection[int]
+) -> defaultdict[int, set[int]]:
+    """Return the hashes of the lines that edits wrote in some parts, by the number of the part.
+
+    Lines that are gone again count too, so that a commit can be seen to have them. The hashes of
+    words, and those below 0 of lines that edits took away, are among them.
+    """
+    edited = defaultdict[int, set[int]](set)
+    for file in files if parts else ():
+        for part, event in file.in_parts(LinesWritten):
+            if part in parts:
+                edited[part].update(event.hashes)
+    return edited
 
 
 def count_against_each(answers: list[AttributedFacts], shares: Sequence[Share]) -> None:
