@@ -68,9 +68,11 @@ class OwnRepository(NamedTuple):
 def own_repository(folder: Path | str) -> OwnRepository:
     """Read the repository of the work tree that a folder is in.
 
+    A file of settings that cannot be read is left out.
+
     Raises:
         NotARepositoryError: the folder is in no work tree.
-        GitError: a file of the repository or of the caller's settings cannot be read, or is a pipe.
+        GitError: another file of the repository cannot be read, or a file is a pipe.
     """
     refuse_pipes_around(Path(folder))
     with _opened(folder) as repository:
@@ -94,7 +96,7 @@ def own_name(folder: Path | str) -> str:
     Outside a repository the name comes from the settings of the system and the user.
 
     Raises:
-        GitError: settings cannot be read.
+        GitError: as for :func:`own_repository`.
     """
     try:
         return own_repository(folder).user_name

@@ -125,7 +125,8 @@ def is_folder_or_locked(folder: Path) -> bool:
 def roots_from_file(path: Path) -> list[Path]:
     """Read folders from a file, one on each line, without blank lines and those that begin with #.
 
-    A folder may begin with ``~``, the home of the user.
+    A folder is relative to the current directory, and may begin with ``~``, the home of the user.
+    It need not exist.
 
     Raises:
         InputError: the file cannot be read, or names the home of an unknown user.

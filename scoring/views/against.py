@@ -242,6 +242,10 @@ def _with_needed(figure: Figure, interval: Interval) -> Figure:
     - how far apart the sides are at most, where there are enough units;
     - how many more units would tell a difference that matters, or the difference that was seen if
       the latter is larger.
+
+    Args:
+        figure: the figure.
+        interval: the 95 % interval of its difference.
     """
     difference = figure.difference or 0.0
     least = _POINTS

@@ -48,7 +48,10 @@ class DroidReader(ToolReader):
     )
 
     def entry(self, line: PlainData) -> None:
-        """Take the start of a session, a message or a compaction. Lines of state are left out."""
+        """Take the start of a session, a message or a compaction. Lines of state are left out.
+
+        A line of an unknown kind is skipped, and so is a message or a compaction without a time.
+        """
         kind = line.get("type")
         if kind == "session_start":
             self.version = line.get("version")

@@ -201,7 +201,11 @@ class ReadinessMeter:
         return None
 
     def _describe_blocker(self, blocker: str) -> str:
-        """Return the reason for a blocker, with advice where its word only describes a thing."""
+        """Return the reason for a text with a word of the blocker list.
+
+        With ``sentences``, the reason advises other words if each such word may only describe a
+        thing, as in "handle missing files".
+        """
         text = self._without_marks(blocker)
         matches = pattern_of(self._profile.words.blockers).finditer(text)
         only_describes = all(

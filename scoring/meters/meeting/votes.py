@@ -61,7 +61,10 @@ def vote_in(text: str) -> StatedVote | None:
 
 
 def _share_in(text: str) -> float | None:
-    """Return a share, such as .8, 80 % or 8/10, as a number, or None for other text or above 1."""
+    """Return the share at the start of a text, such as .8, 80 % or 8/10, as a number.
+
+    None without one, and above 1. A fraction is of 1, 5, 10 or 100.
+    """
     match = _NUMBER.match(text.strip(" \t*_`\"'~("))
     if match is None:
         return None
