@@ -71,7 +71,10 @@ def settings_text(examination: Examination, settings: Settings) -> str:
 
 
 def _found_values(examination: Examination, top: Path) -> dict[str, str]:
-    """Return in words what was found of the rubric, the log, the trunk and the transcripts."""
+    """Return in words what was found of the rubric, the log, the trunk and the transcripts.
+
+    The keys are the names that the template has for these words.
+    """
     claims = "what an agent says of its own work has no vote"
     if examination.rubric.claims_vote:
         claims = "a claim has a vote"

@@ -266,8 +266,9 @@ def _lines_added(
 ) -> int | None:
     """Return how many lines of an iteration count, or None where nothing is known of its outcome.
 
-    For the outcome ``reward`` these are the lines that the entry claims. For outcomes before
-    landing they are the lines that its edits left, or without any those that the entry claims.
+    They are the lines of code that the landed work added. For the outcome ``reward`` they are the
+    lines that the entry claims; for outcomes before landing those that its edits left, or without
+    any those that the entry claims.
     """
     if name == "reward":
         return record.lines_added

@@ -237,7 +237,11 @@ def spending_of_unit(unit: Unit) -> Spending:
 
 
 def _tokens_of(counted: TranscriptFacts | None) -> dict[str, int | None]:
-    """Return the tokens of a unit by kind, or None for a kind that its transcripts do not state."""
+    """Return the tokens of a unit by kind, or None for a kind that its transcripts do not state.
+
+    ``input`` leaves out tokens of the cache, unless a harness does not state what it wrote there:
+    then it is the input that the harnesses state, and some of them count cached tokens in it.
+    """
     kinds = ("input", "output", "cache_read", "cache_creation")
     hide_cache_writes = {
         harness.name for harness in HARNESSES if harness.input_holds_cached
@@ -259,7 +263,7 @@ def _tokens_of(counted: TranscriptFacts | None) -> dict[str, int | None]:
             tokens["cache_creation"] += harness.cache_creation_tokens
 
     if counted and every_harness_states_writes and "input" in tokens:
-        # The responses say it more exactly, also of one for which nothing was written.
+        # No token counts twice in ``spent``, and tokens that are billed apart are in it too.
         return dict(
             zip(kinds, Spending(spent=counted.spent).tokens.values(), strict=True)
         )

@@ -197,7 +197,7 @@ class ShellReader(Struct, eq=False):
         return position
 
     def _read_double_quoted(self, position: int) -> int:
-        """Read double quotes up to their end or a substitution. Return where to go on."""
+        """Read on within double quotes, to their end or a substitution. Return where to go on."""
         text = self.text
         pieces = self.draft.pieces
 
@@ -335,7 +335,7 @@ class ShellReader(Struct, eq=False):
         self._add_command(command)
 
     def _add_script(self, script: str, shell: ShellCommand) -> None:
-        """Note the commands of a script that a shell is given as text, as one group."""
+        """Note the files that a shell itself writes, then the commands of its script as a group."""
         self._add_command(replace(shell, words=(), status_hidden=False, starters=()))
 
         self._open_group(_Group("", shell.status_hidden))

@@ -229,7 +229,8 @@ def _billed_apart(iterations: RawField, model: str | None) -> tuple[BilledApart,
 
     Args:
         iterations: all steps of the response, as they are written.
-        model: the name of the model of the response; None: not stated.
+        model: the name of the model of the response; None: not stated, so that any model that a
+            step names is another one.
     """
     if iterations is UNSET or iterations == b"null":
         return ()

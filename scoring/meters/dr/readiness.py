@@ -191,7 +191,7 @@ class ReadinessMeter:
     # Blockers
 
     def find_blocker(self, texts: Sequence[str]) -> str | None:
-        """Return the first text with a word of the blocker list, or None without one.
+        """Return the first text with a word that starts with one of the blocker list, or None.
 
         What the sentence means does not count.
         """
