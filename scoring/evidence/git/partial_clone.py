@@ -6,6 +6,8 @@ can take it longer than all that it is asked about.
 
 from collections.abc import Iterable
 
+from scoring.errors import GitError
+
 from .patches import Patch
 from .repository import GitRepository
 from .starter import as_lines, as_text
@@ -19,9 +21,11 @@ def absent_objects(repository: GitRepository, roots: Iterable[str]) -> set[str]:
         roots: commits or trees. Only what their trees hold is looked for.
     """
     trees = as_lines(f"{root}^{{tree}}" for root in dict.fromkeys(roots))
-    listing = repository.ask(
-        "rev-list", "--objects", "--quiet", "--missing=print", "--stdin", stdin=trees
-    )
+    options = ("--objects", "--quiet", "--missing=print", "--stdin")
+    try:
+        listing = repository.ask("rev-list", *options, stdin=trees)
+    except GitError:  # the clone may lack millions of files
+        return set()
     lines = as_text(listing.stdout).split("\n")
     return {line[1:] for line in lines if line.startswith("?")}
 

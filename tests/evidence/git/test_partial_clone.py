@@ -7,6 +7,7 @@ from helpers.repos import Files, Repo
 
 from scoring.evidence.git.changes import CommitPair
 from scoring.evidence.git.line_history import LineHistory
+from scoring.evidence.git.partial_clone import absent_objects
 from scoring.evidence.git.repository import GitRepository
 
 LARGE = "".join(f"line {number}\n" for number in range(300))
@@ -43,3 +44,19 @@ def test_names_of_files_are_known_where_git_reads_none_that_is_not_here(
     found = listed if listed is None else "".join(file.status for file in listed)
     assert found == statuses
     assert history.repository.time.lacks_files is (statuses is None)
+
+
+@pytest.mark.parametrize(("limit", "count"), [(1 << 20, 2), (50, 0)])
+def test_no_file_counts_as_absent_where_git_cannot_list_all_of_them(
+    limit: int, count: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Git is then asked about each commit, as in a clone that is whole."""
+    repo = Repo(tmp_path / "whole")
+    repo.config("uploadpack.allowFilter", "true")
+    commit = repo.commit({"one": LARGE, "two": LARGE * 2})
+    limits = "--no-checkout", "--filter=blob:limit=1k", f"file://{repo.path}"
+    repo.git("clone", "-q", *limits, str(tmp_path / "partial"))
+
+    partial = GitRepository(tmp_path / "partial")
+    monkeypatch.setattr("scoring.evidence.git.starter.ANSWER_LIMIT", limit)
+    assert len(absent_objects(partial, [commit])) == count
