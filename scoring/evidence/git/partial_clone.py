@@ -12,6 +12,8 @@ from .patches import Patch
 from .repository import GitRepository
 from .starter import as_lines, as_text
 
+_LISTS_ABSENT = ("rev-list", "--objects", "--quiet", "--missing=print", "--stdin")
+
 
 def absent_objects(repository: GitRepository, roots: Iterable[str]) -> set[str]:
     """Return the full ids of the objects that this clone lacks; empty where git cannot say.
@@ -21,9 +23,8 @@ def absent_objects(repository: GitRepository, roots: Iterable[str]) -> set[str]:
         roots: commits or trees. Only what their trees hold is looked for.
     """
     trees = as_lines(f"{root}^{{tree}}" for root in dict.fromkeys(roots))
-    options = ("--objects", "--quiet", "--missing=print", "--stdin")
     try:
-        listing = repository.ask("rev-list", *options, stdin=trees)
+        listing = repository.ask(*_LISTS_ABSENT, stdin=trees)
     except GitError:  # the clone may lack millions of files
         return set()
     lines = as_text(listing.stdout).split("\n")
