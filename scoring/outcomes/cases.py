@@ -122,6 +122,8 @@ def log_cases(
     landings = None
     for log in logs:
         if sources[log.rubric.evidence].rules.as_observed:
+            # the log may have been read again, and another entry have come
+            records = [iteration.record for iteration in log.iterations]
             landings = [iteration.facts.landing for iteration in log.iterations]
     became = _what_became(records, landings, Path(log_dir), sources, rules, outcome)
 

@@ -13,6 +13,7 @@ import msgspec
 
 from scoring.evidence.transcripts.transcript_events import LineSpan
 from scoring.frozen import PlainData
+from scoring.text import word_set
 
 from .event_reader import encoded
 from .fields import (
@@ -44,9 +45,9 @@ from .tool_calls import ToolNames, ToolReader
 
 _TOKENS = TokenFields("output", "input", "cache.read", "cache.write")
 
-_PART_TYPES = (
+_PART_TYPES = word_set(
     "text reasoning file tool step-start step-finish snapshot patch agent retry compaction subtask"
-).split()
+)
 _REFUSED = (
     "The user rejected permission to use this specific tool call",
     "The user dismissed this question",
