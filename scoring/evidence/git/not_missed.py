@@ -18,7 +18,7 @@ _NEARLY_ALL = 0.9  # of the distinct lines
 _PROBES = 5  # the longest lines, of which a file has to have one to be compared
 _MOST_COMPARED = 20  # files
 _LARGEST_COMPARED = 1 << 20  # bytes of a file
-_FILES_WITH_LINES = "grep -I -F -l -z --full-name -f -".split()
+_FILES_WITH_LINES = ("grep", "-I", "-F", "-l", "-z", "--full-name", "-f", "-")
 _SUFFIX = re.compile(r"\.\w+", re.ASCII)
 _TEMPORARY = re.compile(r"\btemporar(?:y|ily)\b", re.IGNORECASE)
 
