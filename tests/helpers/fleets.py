@@ -15,9 +15,10 @@ import tarfile
 import tempfile
 import time
 from collections.abc import Iterable, Mapping
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
+
+from msgspec.structs import replace
 
 from helpers.repos import Repo
 from rubric import Rubric, find_rubric

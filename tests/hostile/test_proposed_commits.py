@@ -1349,7 +1349,7 @@ def test_a_failed_run_on_edits_that_edits_undo_counts_if_these_are_committed(
 
 RIGHT, WRONG = "    return sum(x) + 3\n", "    return min(x) + 3\n"
 BROKEN = {"src/a.py": FILES["src/a.py"].replace(RIGHT, WRONG)}
-BOTH = {"src/a.py": FILES["src/a.py"] + WRONG}
+ALSO_WRONG = {"src/a.py": FILES["src/a.py"] + WRONG}
 MEND = Replaced("src/a.py", WRONG, RIGHT)
 BREAK = Replaced("src/a.py", RIGHT, WRONG)
 MORE = says(f"cat > src/c.py <<'EOF'\n{OTHER['src/a.py']}EOF")
@@ -1364,7 +1364,7 @@ MORE = says(f"cat > src/c.py <<'EOF'\n{OTHER['src/a.py']}EOF")
         pytest.param(BROKEN, [BREAK, FAILURE], 3, id="left"),
         pytest.param(BROKEN, [BREAK, FAILURE, MEND, BREAK], 3, id="done again"),
         pytest.param(BROKEN, [BREAK, FAILURE, MEND], 3, id="not committed"),
-        pytest.param(BOTH, [BREAK, FAILURE, MEND], 3, id="committed with the fault"),
+        pytest.param(ALSO_WRONG, [BREAK, FAILURE, MEND], 3, id="committed with the fault"),
         pytest.param(FILES, [MORE, BREAK, FAILURE, MEND], 3, id="more code before"),
         pytest.param(
             FILES, [BREAK, FAILURE, says("sed -i s/min/sum/ src/a.py")], 3, id="unseen"

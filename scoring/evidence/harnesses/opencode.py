@@ -32,13 +32,7 @@ from .fields import (
     value_of,
     values_in_parts,
 )
-from .harness import (
-    FileNames,
-    ForeignFileError,
-    Harness,
-    Home,
-    home_named,
-)
+from .harness import FileNames, ForeignFileError, Harness, Home, home_named
 from .json_reader import OTHER_TYPE
 from .sqlite_store import Ask, in_order, opened_database
 from .tool_calls import ToolNames, ToolReader
