@@ -386,10 +386,11 @@ def test_work_without_a_time_is_not_chosen_by_days_and_counted(
     "command, printed, edits, is_set_aside",
     {
         "the same tests": ("pytest", "2 passed in 0.1s", "", True),
-        "shown in another way": ("pytest -vs --tb=short", "2 passed in 0.1s", "", True),
+        "shown in another way": ("pytest -v --tb=short", "2 passed in 0.1s", "", True),
         "other tests": ("pytest tests/a.py", "2 passed in 0.1s", "", False),
         "other settings": ("pytest -c a.ini", "2 passed in 0.1s", "", False),
         "chosen tests": ("pytest -v -k a", "2 passed in 0.1s", "", False),
+        "with an input": ("pytest -s", "2 passed in 0.1s", "", False),
         "a plugin": ("pytest -p a", "2 passed in 0.1s", "", False),
         "fewer tests": ("pytest", "1 passed in 0.1s", "", False),
         "an edit of code": ("pytest", "2 passed in 0.1s", "src/by_hand.py", False),

@@ -34,10 +34,13 @@ _STOPS_ON_FAILURE = re.compile(r"set (?:-[a-z]*e|-[a-z]*o errexit)|exit\b|return
 _ENDS_WITH_SUCCESS = re.compile(r"(?:exit|return)(?: 0)?$")
 
 _ONLY_SHOWS = re.compile(
-    r"-(?:[qsv]+|r\w+)|--(?:quiet|verbose|no-header|no-summary|showlocals"
-    r"|(?:tb|color|capture|durations)=\w+)"
+    r"-(?:[qv]+|r\w+)|--(?:quiet|verbose|no-header|no-summary|showlocals"
+    r"|(?:tb|color|durations)=\w+)"
 )
-"""Matches an option of pytest that changes what is shown, and not which tests run."""
+"""Matches an option of pytest that changes what is shown, and not which tests run, or how.
+
+``-s`` is none: without it a test cannot read the standard input.
+"""
 
 
 class ExitProof(NamedTuple):
