@@ -1364,7 +1364,9 @@ MORE = says(f"cat > src/c.py <<'EOF'\n{OTHER['src/a.py']}EOF")
         pytest.param(BROKEN, [BREAK, FAILURE], 3, id="left"),
         pytest.param(BROKEN, [BREAK, FAILURE, MEND, BREAK], 3, id="done again"),
         pytest.param(BROKEN, [BREAK, FAILURE, MEND], 3, id="not committed"),
-        pytest.param(ALSO_WRONG, [BREAK, FAILURE, MEND], 3, id="committed with the fault"),
+        pytest.param(
+            ALSO_WRONG, [BREAK, FAILURE, MEND], 3, id="committed with the fault"
+        ),
         pytest.param(FILES, [MORE, BREAK, FAILURE, MEND], 3, id="more code before"),
         pytest.param(
             FILES, [BREAK, FAILURE, says("sed -i s/min/sum/ src/a.py")], 3, id="unseen"
