@@ -39,7 +39,7 @@ _ONLY_SHOWS = re.compile(
 )
 """Matches an option of pytest that changes what is shown, and not which tests run, or how.
 
-``-s`` is none: without it a test cannot read the standard input.
+``-s`` changes how they run: without it a test cannot read the standard input.
 """
 
 
