@@ -113,9 +113,9 @@ def command(
 
 
 def _warn_in_one_line(problems: list[str]) -> None:
-    """Print all problems as one warning, or nothing without any."""
+    """Print all problems as one warning, each once, or nothing without any."""
     if problems:
-        warn("; ".join(problems))
+        warn("; ".join(dict.fromkeys(problems)))
 
 
 @contextlib.contextmanager

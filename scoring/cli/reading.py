@@ -211,13 +211,15 @@ def library_options(settings: Settings, rules: EvidenceRules, warn: Warn) -> Opt
     Args:
         settings: the settings of the command.
         rules: how evidence is read.
-        warn: takes a warning about settings without effect, and about what is skipped later.
+        warn: takes a warning about settings without effect, and about what is skipped later. With
+            ``silent`` git is not asked for what to warn of.
     """
-    for text in (
-        *settings_without_effect(settings, rules),
-        *globs_without_files(settings),
-    ):
-        warn(text)
+    if warn is not silent:
+        for text in (
+            *settings_without_effect(settings, rules),
+            *globs_without_files(settings),
+        ):
+            warn(text)
     return {**options_of(settings), "warn": warn}
 
 

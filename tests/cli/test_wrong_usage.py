@@ -6,6 +6,8 @@ import pytest
 from helpers.commands import DaScore, one_line
 from helpers.projects import LOG
 
+from scoring.log.settings import Settings
+
 RECORD = [
     *[
         "hook",
@@ -147,3 +149,29 @@ def test_patterns_of_code_that_fit_no_file_are_named(
     assert len(warnings) == len(unfit)
     for warning, glob in zip(warnings, unfit, strict=True):
         assert f"code-globs {glob!r} fits no file that git tracks: " in warning
+
+
+@pytest.mark.usefixtures("scored")
+@pytest.mark.parametrize(
+    ("command", "is_asked"),
+    [
+        pytest.param(["outcomes"], True, id="warns"),
+        pytest.param(["iteration", "5"], False, id="shows a sidecar"),
+    ],
+)
+def test_git_is_asked_about_patterns_only_where_a_warning_would_be_seen(
+    da_score: DaScore,
+    monkeypatch: pytest.MonkeyPatch,
+    command: list[str],
+    is_asked: bool,
+) -> None:
+    asked = []
+
+    def note(settings: Settings) -> list[str]:
+        asked.append(settings)
+        return []
+
+    monkeypatch.setattr("scoring.cli.reading.globs_without_files", note)
+    monkeypatch.setenv("DA_SCORE_CODE_GLOBS", "[")
+    assert da_score(*command).status == 0
+    assert bool(asked) is is_asked

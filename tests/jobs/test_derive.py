@@ -968,6 +968,16 @@ class TestFirstMinute:
         )
         assert len(work.entries()) == 2
 
+    def test_close_task_gives_a_warning_once_though_it_reads_for_entries_and_for_the_score(
+        self, work: Work, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setenv("DA_SCORE_CODE_GLOBS", "[")
+        work.made("one")
+        hook = json.dumps({"session_id": ID, "cwd": str(work.repo.path)})
+        closed = work.da_score("close-task", hook, "--derive", "--no-cache")
+        assert len(work.entries()) == 1
+        assert closed.err.count("fits no file that git tracks") == 1
+
     def test_close_task_says_only_problems_where_it_scores_nothing_and_writes_none_unless_set(
         self, work: Work
     ) -> None:
