@@ -7,7 +7,7 @@ from typing import NamedTuple
 from msgspec.structs import replace
 
 from scoring.log.model import AgentInfo, ImplBlock, IterationRecord
-from scoring.text import trim
+from scoring.text import short, trim
 
 from .attribution.iteration_shares import DAY_NS
 from .attribution.written import SAME_PATCH
@@ -253,7 +253,7 @@ def named_by_entries(
             name = sha or written_name
             became = history.trunk_commit(record)
         if became:
-            reasons.setdefault(became, f"{names_it} {name[:12]}, which landed as it")
+            reasons.setdefault(became, f"{names_it} {short(name)}, which landed as it")
     return reasons
 
 

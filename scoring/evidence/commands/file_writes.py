@@ -6,6 +6,8 @@ from collections.abc import Collection, Iterator
 from itertools import chain, pairwise
 from typing import NamedTuple
 
+from scoring.text import word_set
+
 from .programs import (
     OptionRule,
     Words,
@@ -98,7 +100,7 @@ for _name in chain(_REWRITES, _WRITERS, _REMOVERS):
         _HAVE_SUBCOMMANDS.add(_name.rpartition(" ")[0])
 
 _CODE = _TABLE["code"]
-_GIVEN_WITHOUT_QUOTES = frozenset(_CODE["words"].split())
+_GIVEN_WITHOUT_QUOTES = word_set(_CODE["words"])
 _CODE_THAT_WRITES = re.compile(_CODE["writes"])
 _CODE_OPTIONS: dict[str, str] = {}
 """By program a pattern for its options after which it is given code."""

@@ -6,6 +6,7 @@ from contextlib import closing
 from typing import NamedTuple, Protocol, TypeVar
 
 from scoring.errors import GitError, TooLargeError
+from scoring.text import short
 
 from .limits import MOST_FAILURES, GitTime
 from .repository import GitRepository
@@ -259,7 +260,7 @@ def _too_long_names(
     if not length or git_time.long_names <= MOST_OF_LONG_NAMES:
         return None
     return TooLargeError(
-        f"{pair.commit[:12]} is one of many commits with long names of files"
+        f"{short(pair.commit)} is one of many commits with long names of files"
     )
 
 
@@ -277,7 +278,7 @@ def _next_answer(pair: CommitPair, answers: Iterator[tuple[str, Parsed]]) -> Par
     commit, answer = next(answers, ("", None))
     if answer is None or commit != pair.commit:
         raise GitError(
-            f"git diff-tree says nothing of {pair.commit[:12]}, which may be no commit"
+            f"git diff-tree says nothing of {short(pair.commit)}, which may be no commit"
         )
     return answer
 
@@ -295,7 +296,7 @@ def refuse_many(count: int, limit: int, commit: str, things: str) -> None:
         TooLargeError: ``count`` is above the limit.
     """
     if count > limit:
-        raise TooLargeError(f"{commit[:12]} changes more than {limit:,} {things}")
+        raise TooLargeError(f"{short(commit)} changes more than {limit:,} {things}")
 
 
 def _parse_raw_diffs(fields: Iterable[bytes]) -> Iterator[tuple[str, Changes]]:

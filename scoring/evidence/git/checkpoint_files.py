@@ -7,6 +7,7 @@ from itertools import islice
 from typing import NamedTuple
 
 from scoring.errors import GitError, Warn
+from scoring.text import short
 
 from .objects import tree_entries
 from .partial_clone import absent_objects
@@ -106,7 +107,7 @@ def files_on_branch(
     answer = repository.ask("ls-tree", "-r", "-z", "--full-tree", tip)
     if answer.returncode:
         why = on_one_line(answer.stderr) or "cannot be listed"
-        warn(f"checkpoints {BRANCH} at {tip[:12]}: {why}; skipped")
+        warn(f"checkpoints {BRANCH} at {short(tip)}: {why}; skipped")
         return []
 
     checkpoints: dict[str, CheckpointFiles] = {}
@@ -120,7 +121,7 @@ def files_on_branch(
         if checkpoint_id not in checkpoints:
             if len(checkpoints) >= MOST_CHECKPOINTS:
                 warn(
-                    f"checkpoints {BRANCH} at {tip[:12]}: more than {MOST_CHECKPOINTS};"
+                    f"checkpoints {BRANCH} at {short(tip)}: more than {MOST_CHECKPOINTS};"
                     " the others are skipped"
                 )
                 break

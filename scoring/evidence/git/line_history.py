@@ -16,6 +16,7 @@ import msgspec
 
 from scoring.errors import GitError, Warn, silent
 from scoring.store import Store, Value
+from scoring.text import short
 
 from .changes import CommitPair, compare, paths_of
 from .isolated import isolated_repository, merged_trees
@@ -377,7 +378,7 @@ class LineHistory:
 
     def report_unread(self, pair: CommitPair, error: GitError) -> None:
         """Warn of the first pair that git cannot compare."""
-        sha = pair.commit[:12]
+        sha = short(pair.commit)
         self.warn(f"lines of {sha} cannot be read, so they are not known: {error}")
         self.warn = silent  # one warning is enough
 

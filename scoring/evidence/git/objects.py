@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import NamedTuple
 
 from scoring.errors import GitError
+from scoring.text import short
 
 from .starter import WORDS_ABOUT_OBJECT, Git, GitProcess, as_lines, as_text
 
@@ -85,7 +86,7 @@ class ObjectReader(Git):
                     contents[name] = b"".join(read_object(oid))
                 except GitError as e:
                     raise GitError(
-                        f"{self.directory}: {prefix}{name} of {sha[:12]}"
+                        f"{self.directory}: {prefix}{name} of {short(sha)}"
                         " is not in this clone, or cannot be read"
                     ) from e
         return contents
@@ -203,7 +204,7 @@ def tree_entries(chunks: Iterable[bytes], tree: str) -> Iterator[TreeEntry]:
         if len(rest) > _LONGEST_ENTRY:
             break
     if rest:
-        raise GitError(f"{tree[:12]} is not a tree that can be read")
+        raise GitError(f"{short(tree)} is not a tree that can be read")
 
 
 def is_one_question(name: str) -> bool:

@@ -21,6 +21,7 @@ from scoring.frozen import Frozen
 from scoring.paths import in_checkout
 from scoring.sidecars.read_scores import parse_iteration_score
 from scoring.sidecars.scores import PersistedScore, is_iteration_score_name
+from scoring.text import short
 
 from .gate import Gate, GateOption, Reasons, lowest, mean_score, why_low
 
@@ -298,4 +299,4 @@ def _from_revision(name: str, log: LogView) -> Baseline:
             f"--baseline {name!r}: no iter-N.score.yaml is committed there in {log.iter_log_dir}; "
             "commit the sidecars, or give a file that 'da-score run --json' printed"
         )
-    return Baseline(f"{name} ({sha[:12]})", scores)
+    return Baseline(f"{name} ({short(sha)})", scores)
