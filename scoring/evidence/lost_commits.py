@@ -204,7 +204,8 @@ def find_by_subject(agents: AgentCommits) -> None:
     """Note in ``same`` which lost commits are a commit of the same subject that git has.
 
     That is so where one session alone made such commits within a day of the author time: the lost
-    ones and the commit that git has. Only sessions with work here count.
+    ones and the commit that git has. Only sessions with work here count. In ``times`` the session
+    is noted for a commit of which no session is known.
     """
     lost_by_subject = defaultdict[int, list[MadeBySession]](list)
     for session, lost in agents.lost:

@@ -199,10 +199,11 @@ def _idle_checkpoints(work: WorkOfAgents) -> set[str]:
 
 
 def add_checkpoints(agents: AgentCommits, work: WorkOfAgents) -> None:
-    """Add the checkpoints that no message names: to the commit that each became, or as a commit.
+    """Add the checkpoints that no message names.
 
-    A checkpoint for which nothing was edited is left out, unless a session committed just before
-    the checkpoint or it became a commit. One that does not state its time is left out too.
+    Each goes to the commit that it became or that its session made just before, or else is added
+    as a commit. Left out are checkpoints that do not state their time, and those without such a
+    commit for which nothing was edited.
     :func:`add_commits_of_sessions` has to be called before.
     """
     idle = _idle_checkpoints(work)

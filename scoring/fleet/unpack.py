@@ -120,7 +120,7 @@ def _fetch(repository: Repository, config: FleetConfig, folder: Path) -> int:
         How many more bytes the fleet allows for this repository.
 
     Raises:
-        InputError: it is gone, is not an archive, holds too much, or leads outside.
+        InputError: it is gone, cannot be read as an archive, holds too much, or leads outside.
     """
     url = repository.url
     system, path = file_system(url, config.storage)

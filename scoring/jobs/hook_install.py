@@ -225,7 +225,9 @@ def _repair(installed: list[_InstalledHook], program: str) -> bool:
 
 
 def _groups_of_event(path: Path, data: Any, event: str) -> list[Any]:
-    """Return the list of an event in the data of a settings file. A missing list is added there.
+    """Return the groups of hooks of an event in settings, or the hooks themselves if they are flat.
+
+    A missing list is added to the settings.
 
     Raises:
         InputError: the data has something else in the place of the list.

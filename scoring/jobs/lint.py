@@ -283,8 +283,8 @@ def _several_of_one_commit(
 ) -> Iterator[LintFinding]:
     """Yield an error for each entry that names the commit of another iteration before it.
 
-    Where git does not know a commit, its first digits decide: at least :data:`SAME_COMMIT`, and as
-    many as both entries give. Anything else, such as ``none``, names no commit.
+    Where git does not know a commit, one name has to begin with the other, and both need at least
+    :data:`SAME_COMMIT` hex digits. Any other name, such as ``none``, is passed over.
     """
     with_commit = [entry for entry in entries if entry.commit]
     try:

@@ -152,7 +152,7 @@ class Unit(Struct, eq=False):
     def first_sha(self) -> str | None:
         """The SHA of its commit as it was first made, or None where no commit is known.
 
-        A rest has one where a person committed it later.
+        The rest of a session has one where a person committed it later.
         """
         if self.landing:
             return self.landing.sha

@@ -91,7 +91,11 @@ class Tests(Signal):
             yield Pair(ROLE_VERIFIER, _share_of_true(_verifier_flags(record)), run)
 
     def advice(self, present: bool, facts: IterationFacts) -> str:
-        """Return what would raise the score: a test run, its transcript, or a flag that votes."""
+        """Return what would raise the score.
+
+        Where lines are read that is a test run, or the transcript if no session was found for the
+        iteration; else it is a flag of the entry.
+        """
         if facts.observed:
             if present:
                 return "the last test run before the commit passes, and no code is edited after it"

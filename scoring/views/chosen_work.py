@@ -53,7 +53,10 @@ def period_text(period: Period, units: Iterable[Unit]) -> str:
 
 
 def timeless_text(units: Iterable[Unit]) -> str:
-    """Return how much work no choice of days has since its time is not known, or "" for none."""
+    """Return how much work has no known time, so that a choice of days leaves it out.
+
+    "" without such work. Talk does not count.
+    """
     timeless = sum(not unit.ended and unit.kind != "talk" for unit in units)
     if not timeless:
         return ""

@@ -33,7 +33,10 @@ class Writes:
     """
 
     def __init__(self, root: Path, work: AllWork, artifacts: Collection[str]) -> None:
-        """Collect which paths, and which artifacts through a link, sessions wrote, and where."""
+        """Collect the paths that sessions wrote or may have written, also as links to artifacts.
+
+        The folders that may hold any artifact are collected too.
+        """
         files = work.files if artifacts else []
         tops = work.work_trees.tops if artifacts else []
         artifact_of = {}

@@ -192,7 +192,8 @@ def removed_paths(words: Words) -> list[str]:
 def is_given_code(program: str, arguments: Words) -> bool:
     """Return whether a program runs code that its arguments hold, or that comes as its input.
 
-    A program that can be given code takes its input as code where it has no arguments.
+    A program that can be given code takes its input as code where it has no arguments. Its name
+    is without folder and version. Any argument counts, also one of a script.
     """
     options = _CODE_OPTIONS.get(program)
     if options is None:

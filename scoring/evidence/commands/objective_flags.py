@@ -55,7 +55,8 @@ def reads_loop_state(path: str) -> bool:
 def command_flags(command: str) -> CallFlag:
     """Return what a call of a shell shows: SHELL, and TESTS and LOOP_STATE where they apply.
 
-    LOOP_STATE applies where one of its commands shows the file of the loop state.
+    TESTS applies where its text has the name of a test tool anywhere, run or not. LOOP_STATE
+    applies where one of its commands shows the file of the loop state.
     """
     flags = CallFlag.SHELL
     if is_test_command(command):

@@ -269,7 +269,7 @@ class ToolTable(Frozen, dict=True):
 
     @cached_property
     def any_summary(self) -> re.Pattern[str]:
-        """Finds a line feed before the summary of any tool, or before what it says without tests.
+        """Finds a line feed before the summary of any tool, also before one that says "no tests".
 
         Put a line feed before a text whose first line counts too. Python finds line feeds much
         faster than the beginnings of lines.

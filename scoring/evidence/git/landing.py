@@ -252,9 +252,10 @@ class Landings:
         pairs: Iterable[CommitPair],
         same: Mapping[CommitPair, Sequence[str]],
     ) -> Landing | None:
-        """Return the landing of a commit by its own patch or that of its side, or None without one.
+        """Return the landing of a commit by its own patch, or that of all since a merge base.
 
-        It landed with the newest trunk commit of that patch that it does not contain.
+        It landed with the newest trunk commit of that patch which the commit itself does not
+        contain. None without such a trunk commit.
 
         Args:
             sha: the commit.

@@ -99,9 +99,11 @@ class Branches(NamedTuple):
         )
 
     def _named(self, wanted: str) -> _Choice:
-        """Choose the branch with a name that the user gave, first of the remote that decides.
+        """Choose the branch with a name that the user gave.
 
-        Where no branch has it, the choice is the name itself.
+        A full name, as ``origin/main``, means that branch. Any other means the branch of the remote
+        that decides, or the local one where that holds all of it, or where the remote has none.
+        Where no branch has the name, the choice is the name itself.
         """
         how = "named by --trunk"
 

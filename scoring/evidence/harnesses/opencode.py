@@ -155,7 +155,10 @@ class OpenCodeReader(ToolReader):
             self.skip_unknown(info.get("role"))
 
     def _take_prompt(self, parts: list[PlainData]) -> None:
-        """Take a message of the user. One without text, or taken back, is noted as no prompt."""
+        """Take a message of the user as a prompt.
+
+        One without text, or taken back, is only noted as a text that ends a reply.
+        """
         self._is_compaction = bool(parts_in(parts, "compaction"))
         self._is_run_by_user = any(
             part.get("synthetic") and text_in(part, "text").startswith(_RUN_BY_USER)

@@ -336,7 +336,8 @@ class OpenCall(Struct, eq=False):
     def _tests_come_last(self, commands: Sequence[ShellCommand]) -> bool:
         """Return whether its run of tests comes after all commands of git that change code.
 
-        A function may run later than it is written.
+        False without a run, for a run on other code than the work, and where a command defines a
+        function, since that may be called later.
         """
         if self.run is None or self.run.is_of_other_code:
             return False

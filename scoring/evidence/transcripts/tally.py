@@ -113,7 +113,7 @@ class _Sums:
         self.spent: defaultdict[Spent, _Counts] = defaultdict(lambda: _Counts(int))
 
     def add(self, other: "_Sums") -> None:
-        """Add what is at other places."""
+        """Add to this what ``other`` has, as one sum over the places of both."""
         _add(self.counts, other.counts)
         self.shows |= other.shows
         self.has_calls |= other.has_calls
