@@ -254,9 +254,9 @@ def _remotes(settings: "Iterable[GitConfigParser]") -> dict[str, str]:
         for section in each.sections():
             if not section.lower().startswith(_REMOTE) or not section.endswith('"'):
                 continue
-            urls = dict(each.items_all(section)).get("url", [])
-            if urls:
-                remotes.setdefault(section[len(_REMOTE) : -1], str(urls[0]))
+            for key, urls in each.items_all(section):
+                if key.lower() == "url":
+                    remotes.setdefault(section[len(_REMOTE) : -1], str(urls[0]))
     return remotes
 
 

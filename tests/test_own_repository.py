@@ -68,6 +68,20 @@ def test_it_is_what_git_says(repo: Repo, home: Path) -> None:
 
 @pytest.mark.usefixtures("home")
 @pytest.mark.parametrize(
+    ("section", "key"),
+    [("remote", "URL"), ("Remote", "Url"), ("remote", "pushURL")],
+)
+def test_a_remote_is_found_in_any_case(repo: Repo, section: str, key: str) -> None:
+    config = repo.path / ".git" / "config"
+    url = "https://example.org/team/app.git"
+    config.write_text(f'{config.read_text()}[{section} "Up"]\n\t{key} = {url}\n')
+    remotes = own_repository(repo.path).remotes
+    assert remotes == GitRepository(repo.path).remote_urls
+    assert remotes == ({} if key == "pushURL" else {"Up": url})
+
+
+@pytest.mark.usefixtures("home")
+@pytest.mark.parametrize(
     "variable", ["GIT_COMMON_DIR", "GIT_DIR", "GIT_OBJECT_DIRECTORY", "GIT_WORK_TREE"]
 )
 def test_it_is_that_of_the_folder_where_a_variable_names_another(
