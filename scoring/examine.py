@@ -84,7 +84,7 @@ class ExaminedIteration(Frozen):
         """The harness that ran the agent, or None where nothing shows it.
 
         The first that is known counts: what the entry says, the harness with the most output in
-        the transcripts, what the commit or its checkpoint states.
+        the transcripts, what the commit or its checkpoint states, which is marked as stated.
         """
         return self._of_agent("harness")
 
@@ -92,15 +92,12 @@ class ExaminedIteration(Frozen):
     def model(self) -> str | None:
         """The model that the agent ran, or None where nothing shows it.
 
-        The first that is known counts, as for the harness: entry, transcripts, commit.
+        The first that is known counts, as for the :attr:`harness`.
         """
         return self._of_agent("model")
 
     def _of_agent(self, name: Literal["harness", "model"]) -> str | None:
-        """Return the harness or the model of the agent, or None where nothing shows it.
-
-        The first that is known counts: entry, transcripts, commit or its checkpoints.
-        """
+        """Return :attr:`harness` or :attr:`model`."""
         in_entry: str | None = getattr(self.record.agent, name)
         if in_entry:
             return in_entry

@@ -283,12 +283,12 @@ def judge(
     notes: str | None,
     settings: Settings,  # noqa: ARG001 - a transcript is JSON in any case
 ) -> None:
-    """Add a person's verdict to a transcript, for da-score dr calibrate.
+    """Print a transcript with a person's verdict added, for da-score dr calibrate.
 
-    The file - is standard input. The verdict goes under _expected. What the meter says is not
-    shown, so that it does not influence you.
+    FILE stays as it is; - is standard input. The verdict goes under _expected. What the meter says
+    is not shown, so that it does not influence you.
 
-    Example:  da-score dr judge deliberation.json --verdict ESCALATE
+    Example:  da-score dr judge deliberation.json --verdict ESCALATE > judged/deliberation.json
     """
     from scoring.meters.dr.calibrate import with_label
 

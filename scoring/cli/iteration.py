@@ -270,8 +270,8 @@ def _payload(shown: IterationToShow, settings: Settings) -> PlainData:
 def _print_page(shown: IterationToShow, settings: Settings) -> None:
     """Print the page for people.
 
-    On a pipe, a rubric that fixes the text of the page leaves no room for the commit, the
-    meaning of the score, and the state of the sidecar: a state that matters is then a warning.
+    On a pipe, the text of some rubrics is fixed. It leaves out the commit, the meaning of the
+    score, and the state of the sidecar: a state that matters is then a warning.
     """
     score = shown.score
     source = iteration_score_path(settings.iter_log_dir, score.iteration)

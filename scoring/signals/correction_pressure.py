@@ -50,9 +50,8 @@ class CorrectionPressure(Signal):
     def seen(self, facts: IterationFacts) -> SignalValue:
         """Combine retries, corrections and failed tool calls, absent where no call was seen.
 
-        Where iterations have lines of their own, retries and corrections that were seen count
-        even if the entry leaves them out. Where they have none, it is also absent if it is not
-        known how calls ended.
+        Under rules that attribute lines, retries and corrections that were seen count even if the
+        entry leaves them out. Under others, it is also absent if it is not known how calls ended.
         """
         observed = facts.observed
         if observed is None:

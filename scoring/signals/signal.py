@@ -177,8 +177,8 @@ def named_fields(entry: EntryPlaces, *names: str) -> Iterator[str]:
 def work_source(facts: IterationFacts) -> Iterator[str]:
     """Yield where the own lines of an iteration are, for up to :data:`MOST_SOURCES` transcripts.
 
-    How many lines are in others follows. Where iterations have no lines of their own, yield the
-    window of the iteration in words instead, or nothing without one.
+    How many lines are in others follows. Under rules that do not attribute lines, yield the window
+    of the iteration in words instead, or nothing without one.
     """
     if facts.observed is None:
         if facts.window and facts.window.is_ordered:

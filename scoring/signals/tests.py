@@ -77,7 +77,7 @@ class Tests(Signal):
     def pairs(self, facts: IterationFacts) -> Iterator[Pair]:
         """Compare each role's flags with the test runs.
 
-        Where iterations have no lines of their own, flags are compared with the verifiers.
+        Under rules that do not attribute lines, flags are compared with what the verifiers claim.
         """
         record = facts.record
         if facts.observed is None:

@@ -109,7 +109,7 @@ class IterationObjectives(Frozen):
     """Facts read from transcripts that never vote.
 
     A check is 1 where the fact was seen, 0 where it was not, and absent where no transcript covers
-    the iteration. Those from ``ran_tests`` on are None where iterations have no lines of their own.
+    the iteration. Those from ``ran_tests`` on are None under rules that do not attribute lines.
     """
 
     ran_cli_command: SignalValue
@@ -211,8 +211,8 @@ class SignalSet(Frozen):
         integrity: claims with what was observed; empty where they were not to be compared.
         deliberation: what the diminishing-returns meter says; None without a DR transcript, and
             where it was not asked for.
-        tool_calls: how many calls of tools were seen in its own lines of transcripts; None where
-            iterations have no lines of their own.
+        tool_calls: how many calls of tools were seen in its own lines of transcripts; None under
+            rules that do not attribute lines.
     """
 
     iteration: int

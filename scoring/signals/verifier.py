@@ -68,9 +68,10 @@ class Verifier(Signal):
         return verifier_seen(facts, facts.observed)
 
     def pairs(self, facts: IterationFacts) -> Iterator[Pair]:
-        """Compare what each role claims with the status.
+        """Compare what each role claims with the status that was observed.
 
-        Where iterations have no lines of their own, that is one claim, about linked traces.
+        Under rules that do not attribute lines it is one claim, about linked traces, and the status
+        is claimed too.
         """
         record = facts.record
         if facts.observed is None:

@@ -52,7 +52,10 @@ def draw(blocks: Iterable[Block], console: Console) -> None:
 
 
 def folded_text(text: str, width: int) -> str:
-    """Return text with its lines folded between words to a width."""
+    """Return text with its lines folded to a width: between words, and in a word that is longer.
+
+    Characters that a terminal would not show are spelled out.
+    """
     screen = io.StringIO()
     console = Console(
         file=screen,

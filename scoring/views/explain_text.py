@@ -288,7 +288,7 @@ def _session_lines(facts: IterationFacts, observed: Observed) -> Lines:
 
 
 def lines_found(observed: Observed) -> Lines:
-    """Yield where lines of work are, by transcript, and how many are in transcripts not listed."""
+    """Yield in words where the transcript lines of the work are, and how many are not listed."""
     for lines in observed.lines[:_MOST_LISTED]:
         which = f"transcript line {lines.first}"
         if lines.total > 1:

@@ -79,7 +79,7 @@ def happened_later(unit: Unit, times: Mapping[object, int]) -> bool:
     """Return whether one of a unit's sessions has a time after the end of the unit.
 
     Args:
-        unit: the unit.
+        unit: the unit; any time is later if its end is not known.
         times: when something happened last in a session, in nanoseconds, by session.
     """
     ended = unit.ended or 0

@@ -254,10 +254,10 @@ def _without_result(run: TestRun) -> TestRun:
 def sightings_of(
     files: Iterable[File], iteration_of: Mapping[int, int]
 ) -> defaultdict[int, Sightings]:
-    """Return what was seen, by the number of the part.
+    """Return what was seen in each part of a session's lines, by the number of the part.
 
     Args:
-        files: the transcripts.
+        files: the transcripts, with the parts of their lines.
         iteration_of: by part the index of the iteration that owns the part, where one does.
     """
     collector = _Collector(iteration_of)

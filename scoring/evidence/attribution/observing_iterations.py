@@ -286,8 +286,8 @@ def count_against_each(answers: list[AttributedFacts], shares: Sequence[Share]) 
     """Let what speaks against a commit count against each iteration that names the commit.
 
     What speaks for the commit counts for the first iteration alone. ``answers`` is changed: a later
-    iteration gets failing or outdated tests of the first, and its corrections and resets with its
-    failed calls. Failed calls alone do not count against it.
+    iteration gets the first one's tests if they failed or are outdated, and its calls if there were
+    corrections or resets. Without either its answer stays. Failed calls alone do not count.
     """
     for index, share in enumerate(shares):
         if share.counted_for is None:

@@ -50,7 +50,14 @@ def leave_commits_to_writers(trees: Iterable[Tree], work: AllWork) -> None:
 def _wrote(
     tree: Tree, added: Mapping[FileLine, int], until: int, tops: Collection[str]
 ) -> bool:
-    """Return whether a tree wrote, up to a time, at least 0.9 of the lines that a commit adds."""
+    """Return whether a tree wrote, up to a time, at least 0.9 of the lines that a commit adds.
+
+    Args:
+        tree: the tree.
+        added: how often the commit adds each significant line.
+        until: the time, in nanoseconds since 1970.
+        tops: the tops of work trees, which tell which file a path means.
+    """
     names = {name for name, _ in added}
     changes = []
     for session in tree.sessions:

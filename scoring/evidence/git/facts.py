@@ -154,7 +154,7 @@ class TakenBack(Frozen):
     back_in: str = ""
 
     def as_dict(self) -> PlainData:
-        """Return plain data, with the time in days."""
+        """Return the fields from ``by`` to ``said`` as plain data, with the time in days."""
         return {
             "by": self.by,
             "lines": self.lines,

@@ -280,8 +280,9 @@ class GitRepository(ObjectReader):
     def resolve_digits(self, digits: Iterable[str]) -> dict[str, str]:
         """Return the SHAs of commits by their first digits.
 
-        Digits with which no commit begins, or several commits do, are left out.
-        Tags and branches with the digits as their name do not matter.
+        Left out are fewer than four digits, and those with which no commit begins, or several do.
+        Tags and branches with the digits as their name do not matter. Errors are those of
+        :meth:`resolve`.
         """
         # Git reads what git-describe prints, NAME-COUNT-gDIGITS, as digits. No name begins so.
         start = f"{secrets.token_hex(16)}-0-g"

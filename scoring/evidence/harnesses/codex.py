@@ -106,7 +106,8 @@ class CodexReader(CodexCalls):
     def _begin_line(self, time: int, line: CodexLine) -> None:
         """Begin a line that was written at a time, in nanoseconds since 1970.
 
-        The first line that is the session's own, and not repeated from its parent, begins a span.
+        Where the session says from which line on it no longer repeats another one, that line begins
+        a span.
         """
         if self._own_from is not None and line.type != "session_meta":
             ordinal = line.ordinal if type(line.ordinal) is int else self.place

@@ -330,9 +330,10 @@ class CopilotReader(ToolReader):
         candidates: Iterable[str],
         tokens: dict[str, Tokens],
     ) -> dict[str, str]:
-        """Return the names of models that only one candidate can have, by what responses call them.
+        """Return the names of models, by what responses call them, where output alone tells them.
 
-        That is a candidate with as much output, where no other candidate and no other model has it.
+        The name of a model is the candidate with as much output, where no other candidate and no
+        other model has as much.
         """
         models_by_output = lists_by_key(
             (self._part_outputs[model], model) for model in unmatched

@@ -328,7 +328,7 @@ def line_count(files: Iterable[File]) -> int:
 
 
 def count_once(files: Sequence[File], sessions: Iterable[Session]) -> None:
-    """Give sessions their lines of work here, and mark which copy of each line counts.
+    """Give sessions their lines of work in this repository, and mark which copy of a line counts.
 
     It is the copy in the first file of the session that owns the line.
 

@@ -360,7 +360,7 @@ def _reasons(signal: SignalPresence) -> str:
 
 
 def _reading(examination: Examination) -> Findings:
-    """Yield that the rubric reads as the reference does, and the warnings of reading."""
+    """Yield that the rubric reads as the reference does, if so, and the warnings of reading."""
     if not examination.sources.rules.as_observed:
         yield Finding(
             "rubric",
