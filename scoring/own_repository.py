@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from .errors import GitError, NotARepositoryError
 from .evidence.git.checkout import IMPORTED_BRANCH
 from .evidence.git.plain_files import refuse_pipe, refuse_pipes_around, refuse_pipes_in
+from .evidence.git.starter import NO_GIT
 from .paths import real_path
 from .worker_processes import environment_with
 
@@ -136,7 +137,7 @@ def _as_git_errors(folder: Path | str) -> Iterator[None]:
             f"{folder}: not a git work tree (no repository there)"
         ) from e
     except exc.GitCommandNotFound as e:
-        raise GitError("git was not found on PATH; install git 2.32 or newer") from e
+        raise GitError(NO_GIT) from e
     except exc.CommandError as e:
         raise GitError(
             f"{folder}: git failed: {' '.join(str(e.stderr).split())}"

@@ -13,7 +13,7 @@ from sys import intern, maxsize
 from typing import Any
 
 from .errors import InputError, YamlError
-from .files import read_file
+from .files import read_file, size_in_words
 from .frozen import PlainData
 from .text import INT_MAX, INT_MIN, trim, word_set
 from .yamlaliases import multiply_too_far
@@ -197,7 +197,7 @@ class Reader:
             self._repeated += len(target.value)
             if self._repeated > MOST_REPEATED:
                 raise YamlError(
-                    f"aliases repeat more than {MOST_REPEATED >> 20} MiB of text"
+                    f"aliases repeat more than {size_in_words(MOST_REPEATED)} of text"
                 )
         return target
 

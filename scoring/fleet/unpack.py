@@ -13,7 +13,7 @@ from msgspec import Struct
 
 from scoring.errors import DaScoreError, InputError, TooLargeError
 from scoring.evidence.git.checkout import check_out
-from scoring.files import reason
+from scoring.files import reason, size_in_words
 from scoring.log.settings import DEFAULT_LOG_DIR
 from scoring.temporary import temporary_directory
 
@@ -242,7 +242,7 @@ class _LimitedTar:
         if self._left < 0:
             raise tarfile.ReadError("far more bytes than its files have")
         if self._left_for_member < 0:
-            raise tarfile.ReadError(f"headers over {_MOST_BETWEEN >> 20} MiB")
+            raise tarfile.ReadError(f"headers over {size_in_words(_MOST_BETWEEN)}")
         return data
 
 
@@ -265,7 +265,7 @@ class _LimitedMember(tarfile.TarInfo):
         if member.type == tarfile.GNUTYPE_SPARSE:
             raise tarfile.ReadError("a sparse file; pack it without --sparse")
         if member.type in _HEADERS and member.size > HEADER_LIMIT:
-            raise tarfile.ReadError(f"a header over {HEADER_LIMIT >> 20} MiB")
+            raise tarfile.ReadError(f"a header over {size_in_words(HEADER_LIMIT)}")
         return member
 
 

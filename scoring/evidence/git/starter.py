@@ -30,6 +30,8 @@ _ENVIRONMENT = {
 }
 _CALLERS = {"PATH", "HOME", "TMPDIR", "XDG_CONFIG_HOME"}
 
+NO_GIT = "git was not found on PATH; install git 2.32 or newer"
+
 ANSWER_LIMIT = 128 << 20
 """The most bytes that git may print where its whole answer is held in memory."""
 
@@ -215,7 +217,7 @@ class Git:
                 raise
             reason = f"git could not be started: {e}"
             if isinstance(e, FileNotFoundError):
-                reason = "git was not found on PATH; install git 2.32 or newer"
+                reason = NO_GIT
             raise GitError(reason) from e
 
         with popen:

@@ -18,7 +18,7 @@ from msgspec import UNSET, UnsetType
 from scoring.errors import InputError
 from scoring.evidence.transcripts.events import TokensUsed
 from scoring.evidence.transcripts.facts import NS_MAX, timestamp_ns
-from scoring.files import read_file
+from scoring.files import read_file, size_in_words
 
 COUNT_LIMIT = 1 << 40
 """The largest number of tokens that one line may state."""
@@ -124,7 +124,7 @@ def values_in_parts(parts: Iterable[bytes]) -> list[Any]:
         if size > MESSAGE_LIMIT or count > MOST_VALUES:
             raise OSError(
                 errno.EFBIG,
-                f"a message over {MESSAGE_LIMIT >> 20} MiB, or of {MANY_VALUES}",
+                f"a message over {size_in_words(MESSAGE_LIMIT)}, or of {MANY_VALUES}",
             )
         values.append(value_of(part))
     return values

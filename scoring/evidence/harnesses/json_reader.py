@@ -8,6 +8,7 @@ from typing import Any, ClassVar
 import msgspec
 
 from scoring.evidence.transcripts.transcript_events import TranscriptEvents
+from scoring.files import size_in_words
 
 from .fields import BROKEN, MANY_VALUES, decoded, has_many_values, is_too_deep
 
@@ -147,7 +148,9 @@ def document_of(data: Iterable[bytes]) -> bytes:
     for chunk in data:
         text += chunk
         if len(text) > DOCUMENT_LIMIT:
-            raise OSError(errno.EFBIG, f"a document over {DOCUMENT_LIMIT >> 20} MiB")
+            raise OSError(
+                errno.EFBIG, f"a document over {size_in_words(DOCUMENT_LIMIT)}"
+            )
     document = bytes(text)
     if has_many_values(document):
         raise OSError(errno.EFBIG, f"a document with {MANY_VALUES}")

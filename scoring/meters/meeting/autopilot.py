@@ -15,7 +15,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from scoring.errors import InputError, MeetingError
-from scoring.files import reason
+from scoring.files import reason, size_in_words
 
 from . import driver
 from .next_step import expert_prompt, judge_question, vote_prompt
@@ -58,7 +58,7 @@ def ask_command(label: str, command: str, seconds: float = 600.0) -> Ask:
         if is_late:
             problem = f"no answer within {seconds:g} s, twice"
         elif len(answer) > ANSWER_LIMIT:
-            problem = f"an answer of more than {ANSWER_LIMIT >> 20} MiB"
+            problem = f"an answer of more than {size_in_words(ANSWER_LIMIT)}"
         elif process.returncode:
             problem = f"ended with status {process.returncode}"
         if problem:
