@@ -12,6 +12,7 @@ import click
 from rubric import BAND_INSUFFICIENT
 from scoring.errors import InputError, LogError, SettingsError
 from scoring.evidence.git.repository import GitRepository
+from scoring.evidence.rules import rules_of
 from scoring.frozen import PlainData, Texts
 from scoring.jobs.close_task import ClosedTask, close_task
 from scoring.jobs.hook_input import HookInput, parse_hook_input, read_hook_input
@@ -99,9 +100,11 @@ def command(
             if count and score_recompute == "current":
                 score_recompute = f"recent-{count}"
 
-        evidence = sources(settings, warn=warnings.append, hinted=hinted)
-        work = derived.work if derived and of_work == evidence else None
         rubric = rubric_of(settings)
+        evidence = of_work
+        if evidence is None or evidence.rules != rules_of(rubric):
+            evidence = sources(settings, warn=warnings.append, hinted=hinted)
+        work = derived.work if derived and evidence is of_work else None
         log_dir = settings.iter_log_dir
         closed = close_task(
             log_dir, evidence, rubric, iteration, score_recompute, broken.append, work

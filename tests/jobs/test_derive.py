@@ -22,7 +22,7 @@ from scoring.jobs import derive as derive_job
 from scoring.jobs.entries import task_of
 from scoring.jobs.existing_log import ExistingLog, read_existing_log
 from scoring.log.parse import parse_iteration_record
-from scoring.log.settings import DEFAULT_LOG_DIR
+from scoring.log.settings import DEFAULT_LOG_DIR, Settings
 
 ID, OTHER = (
     "5c0e1b7a-93d4-4f0e-8a6b-2d71c94be310",
@@ -977,6 +977,29 @@ class TestFirstMinute:
         closed = work.da_score("close-task", hook, "--derive", "--no-cache")
         assert len(work.entries()) == 1
         assert closed.err.count("fits no file that git tracks") == 1
+
+    @pytest.mark.parametrize(
+        ("rubric", "times"),
+        [
+            pytest.param("3.1.0", 1, id="the entries and the score have one evidence"),
+            pytest.param("2.1.0", 2, id="the score has that of the reference"),
+        ],
+    )
+    def test_close_task_asks_git_about_patterns_of_code_once_for_one_evidence(
+        self, work: Work, monkeypatch: pytest.MonkeyPatch, rubric: str, times: int
+    ) -> None:
+        asked = []
+
+        def note(settings: Settings) -> list[str]:
+            asked.append(settings)
+            return []
+
+        monkeypatch.setattr("scoring.cli.reading.globs_without_files", note)
+        work.made("one")
+        hook = json.dumps({"session_id": ID, "cwd": str(work.repo.path)})
+        work.da_score("close-task", hook, "--derive", "--rubric", rubric)
+        assert len(work.entries()) == 1
+        assert len(asked) == times
 
     def test_close_task_says_only_problems_where_it_scores_nothing_and_writes_none_unless_set(
         self, work: Work
