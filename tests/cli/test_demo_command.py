@@ -1,5 +1,6 @@
 """``da-score demo``: where it goes, what it shows."""
 
+import os
 import re
 import subprocess
 import sys
@@ -69,12 +70,27 @@ class TestDemo:
     ) -> None:
         monkeypatch.chdir(tmp_path)
         usual = da_score("demo", "a").out
-        monkeypatch.setenv("DA_SCORE_RUBRIC", "3.0.0")
-        monkeypatch.setenv("DA_SCORE_TRANSCRIPTS", "none")
-        monkeypatch.setenv("DA_SCORE_ITER_LOG_DIR", "elsewhere")
+        for variable, value in {
+            "RUBRIC": "3.0.0",
+            "TRANSCRIPTS": "none",
+            "ITER_LOG_DIR": "elsewhere",
+            "TRUNK": "elsewhere",
+            "CODE_GLOBS": "*.none",
+            "FIX_WORDS": "usage",
+            "HORIZON": "1 hour",  # which is no horizon
+            "JSON": "1",
+        }.items():
+            monkeypatch.setenv(f"DA_SCORE_{variable}", value)
         assert da_score("demo", "b").out == usual.replace("a/", "b/").replace(
             "in a.", "in b."
         )
+
+    def test_leaves_the_variables_of_settings_as_they_were(
+        self, da_score: DaScore, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setenv("DA_SCORE_RUBRIC", "3.0.0")
+        da_score("demo", tmp_path / "a", "--json")
+        assert os.environ["DA_SCORE_RUBRIC"] == "3.0.0"
 
     def test_gives_the_scores_as_json(self, da_score: DaScore, tmp_path: Path) -> None:
         found = da_score("demo", tmp_path / "a", "--json").json
