@@ -20,6 +20,11 @@ ARCHIVE_NAME = "historical.yaml"
 _ENTRY_NAME = re.compile(r"iter-[0-9]+\.yaml")
 _FOLDERS_NOT_SEARCHED = {".git", "node_modules", ".venv", "__pycache__"}
 
+_NAME_A_LOG = (
+    f"name a repository with {DEFAULT_LOG_DIR}, a folder of such repositories, "
+    "or a log directory"
+)
+
 
 class FoundLog(NamedTuple):
     """An iteration log and its repository.
@@ -47,10 +52,7 @@ def find_logs(roots: Iterable[Path]) -> list[FoundLog]:
     for root in roots:
         logs_of_root = list(_logs_in(root))
         if not logs_of_root:
-            raise InputError(
-                f"{root}: no iteration log here; name a repository with {DEFAULT_LOG_DIR}, a folder"
-                " of such repositories, or a log directory"
-            )
+            raise InputError(f"{root}: no iteration log here; {_NAME_A_LOG}")
 
         for log in logs_of_root:
             logs.setdefault(real_path(log.iter_log_dir), log)
@@ -89,9 +91,9 @@ def _logs_in(root: Path) -> Iterator[FoundLog]:
         InputError: the folder does not exist, is a file, cannot be listed, or is the system's.
     """
     if not root.exists():
-        raise InputError(f"{root}: no such directory")
+        raise InputError(f"{root}: no such directory; {_NAME_A_LOG}")
     if not root.is_dir():
-        raise InputError(f"{root}: not a directory")
+        raise InputError(f"{root}: not a directory; {_NAME_A_LOG}")
     if is_of_the_system(root):
         raise InputError(
             f"{root}: is a system folder; da-score does not look for logs there"

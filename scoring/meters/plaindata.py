@@ -6,6 +6,7 @@ Records are JSON or JSONL, configuration is TOML, JSON or YAML.
 import contextlib
 import json
 import math
+import os
 import sys
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
@@ -104,7 +105,9 @@ def read_given(path: Path | str, what: str) -> GivenData:
         return GivenData(read_standard_input(), "standard input")
     try:
         return GivenData(read_file(path), str(path))
-    except NoFileError as e:
+    except InputError as e:
+        if not isinstance(e, NoFileError) and not os.path.isdir(path):
+            raise
         raise InputError(f"{e}; name {what}") from e
 
 

@@ -35,12 +35,18 @@ class HumanLabel(Signal):
 
     id = HUMAN_LABEL
     better = "people judge the work correct, on target and free of hallucinations"
-    supply = "label it with da-score label N"
+    supply = "label it with da-score label"
     optional = True
 
     def value(self, facts: IterationFacts) -> SignalValue:
         """Return the mean over people of what their latest labels say."""
         return label_value(facts.labels, facts.record.iteration)
+
+    def advice(self, present: bool, facts: IterationFacts) -> str:
+        """Return what would raise the score: better judgments, or the command that takes one."""
+        if present:
+            return self.better
+        return f"{self.supply} {facts.record.iteration}"
 
     def sources(
         self,

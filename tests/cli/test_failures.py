@@ -192,9 +192,11 @@ ERRORS = {
         overwrite("notes", ""),
     ),
     "a file for a folder": Mistake(
-        ["backfill", "notes"], "notes: not a directory", overwrite("notes", "")
+        ["backfill", "notes"], "notes: not a directory; name a ", overwrite("notes", "")
     ),
-    "no folder": Mistake(["backfill", "nothing"], "nothing: no such directory"),
+    "no folder": Mistake(
+        ["backfill", "nothing"], "nothing: no such directory; name a "
+    ),
     "an iteration below 0": Mistake(
         ["iteration", "--", "-1"],
         rf"{LOG}/iter--1\.yaml: no entry for iteration -1 in this log; numbers begin with 0",

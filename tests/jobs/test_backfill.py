@@ -38,6 +38,11 @@ ALL = [1, 2, 3, 4, 5, 6, 7, 8, 9]
 BACKFILLED = [3, 4, 5, 8, 9]
 """The iterations of the demo whose tokens come out of a transcript."""
 
+NAME_A_LOG = (
+    "name a repository with .agents/active/iteration-log, a folder of such repositories, or a "
+    "log directory"
+)
+
 
 @pytest.fixture(autouse=True)
 def _surroundings(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -111,15 +116,10 @@ class TestFindLogs:
     @pytest.mark.parametrize(
         ("name", "reason"),
         [
-            ("missing", "no such directory"),
-            ("file", "not a directory"),
+            ("missing", f"no such directory; {NAME_A_LOG}"),
+            ("file", f"not a directory; {NAME_A_LOG}"),
             ("/dev", "is a system folder; da-score does not look for logs there"),
-            (
-                "empty",
-                "no iteration log here; name a repository with .agents/active/iteration-log,"
-                " a folder of such "
-                "repositories, or a log directory",
-            ),
+            ("empty", f"no iteration log here; {NAME_A_LOG}"),
         ],
     )
     def test_not_where_there_is_none(

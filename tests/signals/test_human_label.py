@@ -257,6 +257,22 @@ class TestVote:
         assert after != before
         assert b"mean of 1 latest label(s) by ann" in after
 
+    @pytest.mark.parametrize(
+        ("present", "expected"),
+        [
+            (False, "label it with da-score label 5"),
+            (
+                True,
+                "people judge the work correct, on target and free of hallucinations",
+            ),
+        ],
+    )
+    def test_advises_the_command_for_the_iteration_or_better_work(
+        self, present: bool, expected: str
+    ) -> None:
+        facts = facts_of(IterationRecord(iteration=5))
+        assert HumanLabel().advice(present, facts) == expected
+
     def test_names_its_file_where_there_is_one(self, tmp_path: Path) -> None:
         facts = facts_of(IterationRecord(iteration=5))
         assert list(HumanLabel().sources(facts, EntryPlaces())) == []

@@ -85,8 +85,13 @@ def read_collection(directory: Path) -> Collection:
     Raises:
         InputError: the directory cannot be listed.
     """
+    try:
+        names = list_names(directory)
+    except InputError as e:
+        raise InputError(f"{e}; name the folder of the labeled transcripts") from e
+
     collection = Collection(labeled=[], unlabeled=[], broken={}, others=[])
-    for name in list_names(directory):
+    for name in names:
         path = directory / name
         if path.is_dir() or not name.endswith(_SUFFIXES):
             collection.others.append(name)

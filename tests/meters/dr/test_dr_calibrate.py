@@ -434,6 +434,16 @@ class TestCommand:
         assert run.err.startswith("da-score: warning: ")
         assert "torn\\x1b.json: line 1, column" in run.err
 
+    def test_needs_a_folder(self, calibration: DaScore, tmp_path: Path) -> None:
+        file = labeled(tmp_path / "a.json", "SHIP", NEW)
+        advice = "name the folder of the labeled transcripts"
+        assert one_line(calibration(file)) == f"{file}: not a directory; {advice}"
+        missing = tmp_path / "none"
+        assert (
+            one_line(calibration(missing))
+            == f"{missing}: no such file or directory; {advice}"
+        )
+
     @pytest.mark.parametrize("names", [[], ["plain.json"]], ids=["empty", "unlabelled"])
     def test_needs_a_label(
         self, calibration: DaScore, tmp_path: Path, names: list[str]

@@ -70,7 +70,10 @@ class TestScore:
         assert one_line(dr(command, "none.jsonl")).startswith(
             "none.jsonl: no such file; name a transcript"
         )
-        assert one_line(dr(command, tmp_path)).startswith(f"{tmp_path}: ")
+        assert one_line(dr(command, tmp_path)).startswith(
+            f"{tmp_path}: is a directory; name a transcript"
+        )
+        assert one_line(dr(command, "/dev/null")) == "/dev/null: is not a plain file"
 
 
 class TestStop:
