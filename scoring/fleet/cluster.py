@@ -33,8 +33,8 @@ def cluster(scheduler: str | None, workers: int, memory: int = 0) -> Iterator[An
 
     Args:
         scheduler: the address of a scheduler; None to start processes on this machine.
-        workers: how many processes to start.
-        memory: the memory of each process in bytes; 0 for its share of the memory here.
+        workers: how many processes to start, if no scheduler is named.
+        memory: the memory of each of these in bytes; 0 for its share of the memory here.
 
     Raises:
         FleetError: the scheduler does not answer.

@@ -141,7 +141,7 @@ def read_json(text: str, source: str, line: int = 1) -> Any:
         line: the number of its first line there.
 
     Raises:
-        InputError: the text is not one JSON value. It has the line, the column and an excerpt.
+        InputError: the text is not one JSON value, or is nested too deep. It says where.
     """
     if not text.strip(_SPACE):
         raise InputError(f"{source}: is empty; give JSON")

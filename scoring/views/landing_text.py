@@ -25,7 +25,10 @@ STATE_WORDS: "dict[State, str]" = {
 
 
 def named_commit(sha: str | None, subject: str) -> str:
-    """Return a line that names a commit by short SHA and subject, or "" where both are unknown."""
+    """Return a line that names a commit by short SHA and subject, as far as they are known.
+
+    Without a SHA it says "Work"; "" where both are unknown.
+    """
     name = f"Commit {short(sha)}" if sha else "Work"
     text = cut(as_utf8(subject), _SUBJECT_LENGTH)
     if text:

@@ -180,7 +180,7 @@ def outcome_text(
 def later_commits(outcome: Outcome | None, landing: Landing | None) -> list[str]:
     """Return the short SHAs of the commits that undid, partly reverted or fixed work, each once.
 
-    Of fixes there are three at most, and none for undone work.
+    Of fixes there are three at most, and none for work that was undone within the horizon.
 
     Args:
         outcome: what became of the work within the horizon; None where that is not known.

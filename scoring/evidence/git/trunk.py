@@ -122,8 +122,9 @@ class Branches(NamedTuple):
         """Choose the trunk where the user named none, first at the remote that decides.
 
         That is the default branch of the remote, else the first usual name at the remote, else the
-        first usual name here, else the only branch where no remote exists, else no trunk. What
-        ``upstream`` has is chosen instead of a branch of the remote where it is ahead of that.
+        first usual name here, else the only branch where no remote exists, else no trunk. Instead
+        of a branch of the remote, the local branch of its name is chosen where that holds all of
+        it, and what ``upstream`` has where that is ahead.
         """
         remote = self.remote
         lost_default = ""

@@ -144,7 +144,10 @@ def keys_of(line: bytes) -> frozenset[str]:
 
 
 def is_too_deep(line: bytes) -> bool:
-    """Return whether a text is nested too deep to decode, whatever the types of its fields."""
+    """Return whether a JSON object is nested too deep to decode, whatever types its fields have.
+
+    False for any other text.
+    """
     try:
         _keys.decode(line)
     except RecursionError:

@@ -12,8 +12,8 @@ _LONGEST_VARINT = 10
 def fields_of(data: object) -> Iterator[tuple[int, int | bytes]]:
     """Yield the number and the value of each field of a message, in its order.
 
-    A value is a number or bytes. Fields of four or eight bytes are left out, and what is not
-    bytes has no fields.
+    A value is a number or bytes. Fields of four or eight bytes are left out, and so is the rest
+    from a field that is cut or of an unknown type. What is not bytes has no fields.
     """
     if not isinstance(data, bytes):
         return
