@@ -172,6 +172,8 @@ def _run_name(folder: Path) -> str:
 def source_of_reward(log_dir: Path, iteration: int) -> str | None:
     """Return the name of the run that an entry was derived from, or None for any other entry.
 
+    Also None where the file of the reward cannot be read.
+
     Args:
         log_dir: the folder of the entries.
         iteration: the number of the entry.

@@ -119,6 +119,9 @@ def merged_trees(isolated: Git, tip: str, shas: Sequence[str]) -> dict[str, str]
     Returns:
         By commit, the id of the tree, or "" for a conflict. Commits that git cannot merge are left
         out: with git before 2.38, all of them.
+
+    Raises:
+        GaveUpError: as for :func:`.ask_in_batches`.
     """
     version = git_version(isolated)
     if version < MERGE_GIT:

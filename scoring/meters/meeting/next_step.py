@@ -99,8 +99,8 @@ def lines_of_question(step: PlainData) -> list[str]:
 def judge_question(state: MeetingState, faults: Texts = ()) -> PlainData:
     """Return what a judge's command gets, as plain values.
 
-    That is what comes next, the messages of the round, earlier records and verdicts, the faults,
-    instructions and the schema of the answer.
+    That is what comes next, the topic, the messages of the round, summaries of earlier rounds,
+    verdicts, the faults, instructions and the schema of the answer.
 
     Args:
         state: the state.
