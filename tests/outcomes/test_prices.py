@@ -235,6 +235,30 @@ class TestBeside:
         assert usual is not None
         assert cost - usual == pytest.approx(0.50)
 
+    def test_searches_of_codex_count_once_and_pages_that_it_opens_do_not(
+        self, tmp_path: Path
+    ) -> None:
+        """A count that only repeats the one before it, and a fork's replay, take none away."""
+        search, opened = ({"type": kind} for kind in ("search", "open_page"))
+        lines = [
+            meta(0, "s"),
+            codex(1, "turn_context", turn_id="1", model="gpt-5.4"),
+            tokens(2, counts(100, 60, 5)),
+            *(
+                codex(3, "response_item", type="web_search_call", action=action)
+                for action in (search, opened, search, {"type": "find_in_page"}, None)
+            ),
+            tokens(4, counts(100, 60, 5)),
+            tokens(5, counts(300, 60, 9)),
+            tokens(6, counts(400, 60, 10)),
+        ]
+        write(tmp_path / "t" / "rollout-1.jsonl", *lines)
+        fork = meta(9, "f", forked_from_id="s")
+        write(tmp_path / "t" / "rollout-2.jsonl", fork, *lines)
+        found, _ = read(tmp_path / "t")
+        spent = [one for facts in found for one in facts.spent]
+        assert [(one.responses, one.web_searches) for one in spent] == [(3, 3)]
+
     def test_what_codex_wrote_to_the_cache_where_it_is_stated(
         self, tmp_path: Path
     ) -> None:

@@ -72,6 +72,7 @@ class CodexReader(CodexCalls):
         super().set_up()
         self.add_span(LineSpan())
         self._service = ""
+        self._web_searches = 0  # since the last count of tokens
         self._is_line_added = False  # to the span that was the last when it began
 
         self._is_started_by_agent = False
@@ -163,6 +164,8 @@ class CodexReader(CodexCalls):
             self.note_prompt_text(only_text(payload.message))
         elif kind == "reasoning":
             self.note_agent_line(None)
+        elif kind == "web_search_call":
+            self._take_web_search(payload.action)
         elif kind == "turn_aborted" and payload.reason == "interrupted":
             self.note_interruption()
 
@@ -232,6 +235,14 @@ class CodexReader(CodexCalls):
         if isinstance(tier, str):
             self._service = special_service(tier)
 
+    def _take_web_search(self, action: object) -> None:
+        """Count what the API did on the web where it was a search: to open a page costs nothing.
+
+        Older versions do not state the action. They made searches alone.
+        """
+        if text_in(action, "type") in ("search", ""):
+            self._web_searches += 1
+
     def _take_token_count(self, info: CodexInfo) -> None:
         """Take a count of tokens. One that states none, as of rate limits alone, is left out."""
         totals = _numbers_of(info.total_token_usage)
@@ -240,10 +251,16 @@ class CodexReader(CodexCalls):
             return
 
         count = TokenCount(
-            *self.at, totals, last, self._goes_on_from_file, self._service
+            *self.at,
+            totals,
+            last,
+            self._goes_on_from_file,
+            self._service,
+            self._web_searches,
         )
         self.noted[TokenCount].append(count)
         self._goes_on_from_file = False
+        self._web_searches = 0
 
     def _take_item(self, item: Any) -> None:
         """Take an item of a paginated thread, as far as no other line says the same.

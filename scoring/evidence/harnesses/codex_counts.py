@@ -41,12 +41,14 @@ class TokenCount(Event):
         last: what the last response used; None where the transcript does not state it.
         continues: whether it is the first count of a file that goes on from another file.
         service: how the response was served where that has a price of its own, or "".
+        web_searches: how many searches of the web the API made since the count before.
     """
 
     totals: TokenNumbers | None
     last: TokenNumbers | None
     continues: bool = False
     service: str = ""
+    web_searches: int = 0
 
 
 class CountedTurn(Event):
@@ -88,13 +90,18 @@ def settle(events: TranscriptEvents) -> TranscriptEvents:
     turns = []
     totals = _FROM_ZERO
     earlier = {_tokens(totals): totals}
+    web_searches = 0
     for index, count in enumerate(events.of(TokenCount)):
         # what came before is in another file
         if count.continues and count.totals and count.last:
             totals = _each(_less, count.totals, count.last)
 
         step = _step_to(count, totals, earlier)
-        turns.append(_turn_of(step, index, count))
+        web_searches += count.web_searches
+        turn = _turn_of(step, index, count, web_searches)
+        if not turn.repeats:
+            web_searches = 0
+        turns.append(turn)
         totals = step.end
         earlier[_tokens(totals)] = totals
 
@@ -161,13 +168,16 @@ def _stated(number: int, total: int) -> int:
     return total if number < 0 else number
 
 
-def _turn_of(step: _Step, counts_before: int, count: TokenCount) -> CountedTurn:
+def _turn_of(
+    step: _Step, counts_before: int, count: TokenCount, web_searches: int
+) -> CountedTurn:
     """Return the turn that ends with a count, with the tokens by which the totals rose.
 
     Args:
         step: the totals before and after the turn.
         counts_before: how many counts of the transcript come before ``count``.
         count: the count that ends the turn.
+        web_searches: how many searches of the web were made for the turn.
     """
     stated = count.totals or count.last or _FROM_ZERO
     all_input = step.end.input - step.start.input
@@ -189,5 +199,6 @@ def _turn_of(step: _Step, counts_before: int, count: TokenCount) -> CountedTurn:
             written,
         ),
         service=count.service,
+        web_searches=web_searches,
     )
     return CountedTurn(count.span, count.line, counts_before, response)
