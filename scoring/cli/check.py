@@ -1,8 +1,6 @@
 """``da-score check``: an exit status for a build."""
 
 import os
-import re
-from collections.abc import Collection
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -36,9 +34,10 @@ from scoring.views.gates import (
 )
 from scoring.views.gates.build_reports import junit, markdown
 from scoring.views.unread_work import failed_rests, not_counted, unread_work
-from scoring.views.work_rows import WorkRow, work_of
+from scoring.views.work_rows import work_of
 
 from .check_text import verdict_text
+from .check_work import as_proposed, base_named, has_one_of, refuse_base_without_effect
 from .group import BROKEN_ENTRIES
 from .options import (
     PATH,
@@ -141,6 +140,8 @@ def command(
     if not demands:
         demands = demands_of(_DEFAULT_GATES, view)
         allow_empty = True
+    if base is not None:
+        refuse_base_without_effect(demands)
     needs_entries = any(gate.work_reasons is None for gate, _ in demands)
     has_log = settings.iter_log_dir.exists()
     if needs_entries and not has_log and not allow_empty:
@@ -164,14 +165,14 @@ def command(
             raise GitError("no gate can judge work of which git cannot say what became")
         units.extend(books[0].units)
         repository = GitRepository(settings.repo_dir)
-        rows = _as_proposed(rows, books[0].trunk.commit, repository)
+        rows = as_proposed(rows, books[0].trunk.commit, repository)
         base_sha = None
         if base is not None:
-            base_sha = _base_named(base, repository)
+            base_sha = base_named(base, repository)
             beyond, began = proposed_commits(repository, base_sha)
             notes.extend(failed_rests(units, began))
             is_undone = changes_nothing(repository, base_sha)
-            chosen = [row for row in rows if _has_one_of(row, beyond)]
+            chosen = [row for row in rows if has_one_of(row, beyond)]
             rows = [row._replace(is_undone=is_undone) for row in chosen]
         doubts: list[str] = []
         if trusted:
@@ -231,58 +232,6 @@ def _summary_file() -> Path:
             "it is set inside a GitHub workflow"
         )
     return Path(name)
-
-
-def _as_proposed(
-    rows: list[WorkRow], trunk: str | None, repository: GitRepository
-) -> list[WorkRow]:
-    """Return work in which lost and unclear commits that HEAD has and the trunk lacks are open.
-
-    They are proposed, however old: the author of a branch dates its commits. Open work that HEAD
-    lacks is marked.
-    """
-    if all(row.unit.state == "landed" or not row.unit.commit for row in rows):
-        return rows
-    proposed = proposed_commits(repository, trunk).shas
-    judged = []
-    for row in rows:
-        is_proposed = _has_one_of(row, proposed)
-        if row.unit.state in ("lost", "unclear") and row.unit.commit and is_proposed:
-            unit = replace(row.unit, state="open")
-            row = row._replace(unit=unit)
-        is_elsewhere = row.unit.state == "open" and not is_proposed
-        judged.append(row._replace(is_elsewhere=is_elsewhere))
-    return judged
-
-
-def _has_one_of(row: WorkRow, shas: Collection[str]) -> bool:
-    """Return whether work has one of some commits, as it is now or as it was first made."""
-    return row.unit.commit in shas or row.unit.first_sha in shas
-
-
-def _base_named(base: str, repository: GitRepository) -> str:
-    """Return the commit of a revision that is the base of the work.
-
-    The name is that of a branch, first of a remote, or else of a commit. It may not be a shortened
-    SHA that is also a tag: the work that is checked could have made the tag.
-
-    Raises:
-        OptionError: the name is not that of a commit here, or is such a tag; or HEAD has no commit,
-            so that nothing is beyond the base, and nothing can be judged.
-    """
-    if repository.resolve(["HEAD"])["HEAD"] is None:
-        raise OptionError(f"--base {base!r}: HEAD has no commit that can be read here")
-    sha = repository.resolve_branch(base)
-    tag = f"refs/tags/{base}"
-    if re.fullmatch("[0-9a-f]{4,39}", base) and repository.resolve([tag])[tag]:
-        raise OptionError(
-            f"--base {base!r} is a tag too; give all digits of the commit"
-        )
-    if sha is None:
-        raise OptionError(
-            f"--base {base!r} is not a commit of {repository.directory}; fetch it, or name another"
-        )
-    return sha
 
 
 def _is_shallow(repo_dir: Path) -> bool:

@@ -38,6 +38,14 @@ RECORD = [
         ),
         (["check", "--min-band", "fine"], "--min-band: rubric"),
         (["check", "--max-drop", ".1"], "--max-drop and --baseline go together"),
+        (
+            ["check", "--base", "master"],
+            "--base chooses work, and no gate looks at work",
+        ),
+        (
+            ["check", "--base", "master", "--min-score", "0"],
+            "--base chooses work, and no gate looks at work",
+        ),
         (["outcomes", "--horizon", "3q"], "--horizon: '3q' is not a time above 0"),
         (["run", "--transcripts", "some"], "--transcripts: 'some' is not auto or none"),
         (

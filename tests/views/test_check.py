@@ -189,6 +189,27 @@ class TestGates:
             ("max-drop", None)
         ]
 
+    @pytest.mark.parametrize(
+        ("numbers", "chosen", "named"),
+        [
+            pytest.param([1, 2, 3, 4], {}, "", id="none"),
+            pytest.param([1, 4], {}, "iterations 2-3", id="in between"),
+            pytest.param([2, 3, 4], {}, "iteration 1", id="the oldest"),
+            pytest.param([3, 4], {"last": 2}, "", id="older than the last"),
+            pytest.param([2, 4], {"last": 2}, "iteration 3", id="among the last"),
+            pytest.param([4], {"is_of_part": True}, "", id="a part is checked"),
+        ],
+    )
+    def test_of_drops_notes_what_the_log_leaves_out(
+        self, numbers: list[int], chosen: dict[str, Any], named: str
+    ) -> None:
+        scores = [examined(number, 0.5).score for number in numbers]
+        drop = Drop(0.1, baseline(0.5, 0.5, 0.5, 0.5), **{"last": None, **chosen})
+        note = (
+            f"{named} of the baseline before: not in the log, so no score is compared"
+        )
+        assert list(MAX_DROP.log_notes(drop, scores)) == ([note] if named else [])
+
     def test_of_claims(self) -> None:
         claims = [
             examined(1, 0.5, 1.0),

@@ -262,6 +262,7 @@ def check(
 
     scores = [checked.score for checked in verdict.iterations]
     for demand in demands:
+        verdict.notes += demand.gate.log_notes(demand.value, scores)
         if not (allow_empty and demand in without_subject):
             for reason in demand.gate.log_reasons(demand.value, scores):
                 verdict.whole.append(Failure(demand.gate.name, None, reason))

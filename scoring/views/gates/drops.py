@@ -21,7 +21,7 @@ from scoring.frozen import Frozen
 from scoring.paths import in_checkout
 from scoring.sidecars.read_scores import parse_iteration_score
 from scoring.sidecars.scores import PersistedScore, is_iteration_score_name
-from scoring.text import short
+from scoring.text import iterations_named, short
 
 from .gate import Gate, GateOption, Reasons, lowest, mean_score, why_low
 
@@ -93,11 +93,13 @@ class Drop(NamedTuple):
         most: how far a score, and the mean, may be below the baseline, 0 to 1. Equal is allowed.
         baseline: the earlier scores.
         last: of how many of its newest iterations the baseline's mean is; None takes all.
+        is_of_part: whether the check looks at iterations of some days or of a task alone.
     """
 
     most: float
     baseline: Baseline
     last: int | None
+    is_of_part: bool = False
 
 
 def _demanded(most: float | None, name: str | None, log: LogView) -> Drop:
@@ -119,7 +121,9 @@ def _demanded(most: float | None, name: str | None, log: LogView) -> Drop:
         baseline = _from_file(path)
     else:
         baseline = _from_revision(name, log)
-    return Drop(most, baseline, log.selection.last)
+    chosen = log.selection
+    is_of_part = chosen.since is not None or chosen.task is not None
+    return Drop(most, baseline, chosen.last, is_of_part)
 
 
 def _fell(drop: Drop, iteration: ExaminedIteration) -> Reasons:
@@ -189,6 +193,25 @@ def _mean_fell(drop: Drop, scores: Sequence[PersistedScore]) -> Reasons:
         yield f"the mean score {new_mean:.3f} is {below}; {lowest(scores)}"
 
 
+def _left_out(drop: Drop, scores: Sequence[PersistedScore]) -> Reasons:
+    """Yield which iterations of the baseline the log does not have any more.
+
+    Nothing is yielded where the check looks at a part of the log, nor of iterations that are older
+    than the last K.
+    """
+    if drop.is_of_part:
+        return
+
+    here = {score.iteration for score in scores}
+    oldest = min(here, default=0) if drop.last else 0
+    missing = {number for number in drop.baseline.scores if number >= oldest} - here
+    if missing:
+        yield (
+            f"{iterations_named(sorted(missing), 12)} of the baseline {drop.baseline.source}: "
+            "not in the log, so no score is compared"
+        )
+
+
 MAX_DROP = Gate(
     options=(
         GateOption(
@@ -206,6 +229,7 @@ MAX_DROP = Gate(
     ),
     reasons=_fell,
     log_reasons=_mean_fell,
+    log_notes=_left_out,
     looks_at=lambda drop, iteration: _comparable_value(drop, iteration) is not None,
     nothing_found="no iteration has a score under the rubric of an earlier one to compare with",
     notes=_why_not_compared,

@@ -51,6 +51,7 @@ class Gate(NamedTuple):
         options: the options that ask for it; the first one names it.
         reasons: yields sentences that say why an iteration fails; none if it passes.
         log_reasons: yields sentences that say why the log fails, given all its scores in order.
+        log_notes: yields what is worth saying of the log, whether it passes or not.
         work_reasons: yields sentences that say why the work fails, given its units; None for a gate
             that does not look at them.
         needs_transcripts: whether what it looks at in the work comes from transcripts.
@@ -68,6 +69,7 @@ class Gate(NamedTuple):
     options: tuple[GateOption, ...]
     reasons: IterationReasons = _nothing_to_say
     log_reasons: LogReasons = _nothing_to_say
+    log_notes: LogReasons = _nothing_to_say
     work_reasons: WorkReasons | None = None
     needs_transcripts: bool = False
     work_notes: WorkReasons = _nothing_to_say
