@@ -44,9 +44,7 @@ _PATCHED_FILE = re.compile(
 )
 """A file that a patch writes. In a program the patch may be a string with escaped line breaks."""
 
-_PATCH_HEADER = re.compile(
-    r"\*\*\* (?:(?:Add|Update) File|(Move) to):? ?(.*)", re.DOTALL
-)
+_PATCH_HEADER = re.compile(r"\*\*\* (Add File|Update File|Move to):? ?(.*)", re.DOTALL)
 
 _INTO = r"""[ \t]*>{1,2}[ \t]*["']?(?P<%s>[\w./+-]+)["']?"""
 _HERE = r"""[ \t]*<<-?[ \t]*["']?(?P<%s>\w+)["']?"""
@@ -221,10 +219,13 @@ def lines_patched(patch: str) -> Mapping[str, Hashes]:
     for line in patch.split("\n"):
         header = _PATCH_HEADER.fullmatch(line)
         if header:
-            moved = changes.pop(path, None) if header[1] else None
+            action = header[1]
+            lines = changes.pop(path, []) if action == "Move to" else []
             path = header[2].strip()
+            if action == "Update File":  # an earlier part may have changed it too
+                lines = changes.get(path, [])
             if path:
-                changes[path] = moved or []
+                changes[path] = lines
         elif line.startswith("*** "):
             path = ""
         elif path:

@@ -112,6 +112,37 @@ def test_a_patch_adds_lines_to_several_files() -> None:
 
 
 @cases(
+    "second, lines",
+    {
+        "changed again": (
+            f"*** Update File: a.py\n@@\n+{MORE}",
+            (*gone(OLD), *hashes(NEW, MORE)),
+        ),
+        "changed again and moved": (
+            f"*** Update File: a.py\n*** Move to: a.py\n@@\n+{MORE}",
+            (*gone(OLD), *hashes(NEW, MORE)),
+        ),
+        "added as a whole": (f"*** Add File: a.py\n+{MORE}", hashes(MORE)),
+        "another file": (
+            f"*** Update File: b.py\n@@\n+{MORE}",
+            (*gone(OLD), *hashes(NEW)),
+        ),
+    },
+)
+def test_several_parts_of_a_patch_may_be_of_one_file(
+    second: str, lines: tuple[int, ...]
+) -> None:
+    patch = f"""*** Begin Patch
+*** Update File: a.py
+@@
+-{OLD}
++{NEW}
+{second}
+*** End Patch"""
+    assert without_words(lines_patched(patch)["a.py"]) == lines
+
+
+@cases(
     "command, found",
     {
         "a file": (f"cat > a.py <<'EOF'\n{NEW}\nEOF\nls", {"a.py": hashes(NEW)}),
