@@ -126,10 +126,6 @@ def test_every_command_prints_what_the_page_says(
     for row in COMMANDS:
         arguments = shlex.split(row.command.strip("`"))[1:]
         found = da_score(*arguments)
-        if "--judge" in arguments:  # the same question, for the row that says yes
-            Path("done.json").write_bytes(
-                Path(arguments[arguments.index("--state") + 1]).read_bytes()
-            )
         printed = " ".join((found.out + found.err).split())
         if " ".join(row.prints.split()) not in printed:
             faults.append(
