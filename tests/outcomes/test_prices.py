@@ -93,8 +93,13 @@ class TestServices:
         (one,) = claude_spent(tmp_path, usage).spent
         assert one.service == service
 
-    def test_of_codex_from_the_line_that_sets_it(self, tmp_path: Path) -> None:
-        def tier(second: float, name: str) -> dict[str, Any]:
+    @pytest.mark.parametrize("usual", ["default", None])
+    def test_of_codex_from_the_line_that_sets_it(
+        self, tmp_path: Path, usual: str | None
+    ) -> None:
+        """The line has all settings: without a tier it sets the usual one."""
+
+        def tier(second: float, name: str | None) -> dict[str, Any]:
             settings = {"model": "gpt-5.4", "service_tier": name}
             event = codex(second, "event_msg", type="thread_settings_applied")
             event["payload"]["thread_settings"] = settings
@@ -106,7 +111,7 @@ class TestServices:
             tokens(2, counts(100, 0, 1)),
             tier(3, "priority"),
             tokens(4, counts(200, 0, 3)),
-            tier(5, "default"),
+            tier(5, usual),
             tokens(6, counts(300, 0, 7)),
         ]
         write(tmp_path / "t" / "rollout-1.jsonl", *lines)

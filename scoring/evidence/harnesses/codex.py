@@ -153,7 +153,8 @@ class CodexReader(CodexCalls):
             self._take_service(payload.service_tier)
             self._take_context(time, line, payload)
         elif kind == "thread_settings_applied":
-            self._take_service(member(payload.thread_settings, "service_tier"))
+            # these are all settings, so that a tier that is not stated is the usual one
+            self._take_service(text_in(payload.thread_settings, "service_tier"))
         elif kind == "message":
             if payload.role == "assistant":
                 self.note_agent_text(text_in(payload.content))

@@ -61,6 +61,7 @@ def _replay_end(events: TranscriptEvents, events_of: EventsOfSession) -> _Replay
 
     The versions of Codex differ in what shows it. The first of these that applies decides:
     - a span begins with the session's first own line;
+    - the introduction of the parent is not replayed to a sub-agent: nothing is;
     - the ids of the session and of its turns have times: turns older than the session are replayed;
     - the parent was read: the token counts with which both begin are replayed;
     - token counts less than a second after the session began are replayed.
@@ -75,6 +76,10 @@ def _replay_end(events: TranscriptEvents, events_of: EventsOfSession) -> _Replay
             return _ReplayEnd(index)
 
     own = introduction_of(spans)
+    sessions = [span for span in spans if span.opens == SpanOpening.SESSION]
+    if own.agent and len(sessions) == 1:
+        return _ReplayEnd()
+
     first_span = _first_span_born_after(spans, own)
     if first_span is not None:
         return _ReplayEnd(first_span)

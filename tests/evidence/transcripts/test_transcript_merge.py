@@ -217,6 +217,21 @@ class TestSums:
                 alone[6] + 1,
             )
 
+    @pytest.mark.parametrize("is_given_history", [True, False])
+    def test_of_a_sub_agent_that_are_like_those_of_its_parent_count_too(
+        self, tmp_path: Path, is_given_history: bool
+    ) -> None:
+        """Only a sub-agent that was given its parent's history has its introduction."""
+        parent = [meta(0, "s0"), tokens(1, counts(100, 60, 7))]
+        source = {"subagent": {"thread_spawn": {"parent_thread_id": "s0"}}}
+        agent = [
+            meta(100, "s1", source=source),
+            *parent[0 if is_given_history else 1 :],
+        ]
+        write(tmp_path / "t" / "a.jsonl", *parent)
+        write(tmp_path / "t" / "b.jsonl", *agent)
+        assert found(tmp_path / "t")[0].output_tokens == (7 if is_given_history else 14)
+
 
 @pytest.fixture
 def settled(monkeypatch: pytest.MonkeyPatch) -> None:
