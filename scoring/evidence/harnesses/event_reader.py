@@ -45,7 +45,8 @@ class EventReader(JsonReader, Observations):
     """Reads JSON objects, of which :meth:`entry` says what happened.
 
     A reader sets :attr:`where` to what holds from now on, begins each event with
-    :meth:`begin_event`, and notes what is in it with the methods ``note_…``.
+    :meth:`begin_event`, and notes what is in it with the methods ``note_…``, most of which
+    :class:`.Observations` has.
 
     Attributes:
         in_documents: whether one line may hold several events. Events then have the numbers 0, 1,
