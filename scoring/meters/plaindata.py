@@ -181,9 +181,7 @@ def faults_of(source: Path | str) -> Iterator[None]:
     try:
         yield
     except MeetingError as e:
-        raise MeetingError(
-            *[f"{source}: {fault_text}" for fault_text in e.faults]
-        ) from e
+        raise MeetingError(*[f"{source}: {text}" for text in e.faults]) from e
 
 
 def is_object(line: str | bytes) -> bool:
@@ -327,17 +325,15 @@ def checked(model: type[Model], data: Mapping[str, Any], where: str) -> Model:
     """
     from pydantic import ValidationError
 
-    problem_by_field = dict(unreadable(data))
+    problems = dict(unreadable(data))
     try:
         checked_model = model.model_validate(dict(data))
     except ValidationError as e:
         for error in e.errors(include_url=False):
-            problem_by_field.setdefault(dotted(error["loc"]), _in_words(error))
+            problems.setdefault(dotted(error["loc"]), _in_words(error))
 
-    if problem_by_field:
-        raise MeetingError(
-            *[fault(where, *problem) for problem in problem_by_field.items()]
-        )
+    if problems:
+        raise MeetingError(*[fault(where, *problem) for problem in problems.items()])
     return checked_model
 
 

@@ -215,10 +215,9 @@ class Git:
             signal.pthread_sigmask(signal.SIG_SETMASK, signals)
             if not isinstance(e, (OSError, ValueError)):
                 raise
-            reason = f"git could not be started: {e}"
             if isinstance(e, FileNotFoundError):
-                reason = NO_GIT
-            raise GitError(reason) from e
+                raise GitError(NO_GIT) from e
+            raise GitError(f"git could not be started: {e}") from e
 
         with popen:
             try:
@@ -336,10 +335,7 @@ class GitProcess:
         """
         self.send(as_lines([oid]))
         head = b""
-        while b"\n" not in head:
-            chunk = self.next_chunk()
-            if not chunk:
-                break
+        while b"\n" not in head and (chunk := self.next_chunk()):
             head += chunk
 
         about, _, chunk = head.partition(b"\n")
