@@ -121,6 +121,10 @@ class TooLargeError(GitError):
     """A commit changes too much to be read, or its tree is too large to be checked out."""
 
 
+NAME_A_REPOSITORY = "run da-score in a repository, or name it with --repo-dir"
+"""What to do where a directory is not a git work tree."""
+
+
 class NotARepositoryError(GitError):
     """The repository directory is not a git work tree."""
 

@@ -11,7 +11,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from .errors import GitError, NotARepositoryError
+from .errors import NAME_A_REPOSITORY, GitError, NotARepositoryError
 from .evidence.git.checkout import IMPORTED_BRANCH
 from .evidence.git.plain_files import refuse_pipe, refuse_pipes_around, refuse_pipes_in
 from .evidence.git.starter import NO_GIT
@@ -134,7 +134,7 @@ def _as_git_errors(folder: Path | str) -> Iterator[None]:
         yield
     except (exc.InvalidGitRepositoryError, exc.NoSuchPathError) as e:
         raise NotARepositoryError(
-            f"{folder}: not a git work tree (no repository there)"
+            f"{folder}: not a git work tree (no repository there); {NAME_A_REPOSITORY}"
         ) from e
     except exc.GitCommandNotFound as e:
         raise GitError(NO_GIT) from e

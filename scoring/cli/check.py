@@ -21,7 +21,7 @@ from scoring.log.selection import Selection
 from scoring.log.settings import Settings, settings_sources
 from scoring.outcomes.ledger import Ledger
 from scoring.outcomes.unit import Unit
-from scoring.paths import in_checkout, real_path
+from scoring.paths import checkout_around, in_checkout, real_path
 from scoring.text import counted
 from scoring.views.chosen_work import none_chosen, timeless_text
 from scoring.views.gates import (
@@ -144,11 +144,14 @@ def command(
         refuse_base_without_effect(demands)
     needs_entries = any(gate.work_reasons is None for gate, _ in demands)
     has_log = settings.iter_log_dir.exists()
-    if needs_entries and not has_log and not allow_empty:
+    if needs_entries and not has_log:
         problem = missing_log_message(
             view.iter_log_dir, f"{view.iter_log_dir}: there is no log"
         )
-        raise LogError(f"{problem}; --allow-empty holds before the first entry")
+        if checkout_around(settings.repo_dir) is None:
+            raise LogError(problem)
+        if not allow_empty:
+            raise LogError(f"{problem}; --allow-empty holds before the first entry")
 
     if not needs_entries:  # broken ones leave the work judged, and make the status 1
         view = replace(view, lenient=True)

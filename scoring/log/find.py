@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import NamedTuple
 
-from scoring.errors import InputError, LogError
+from scoring.errors import NAME_A_REPOSITORY, InputError, LogError
 from scoring.files import list_names, read_file
 from scoring.paths import checkout_around, is_of_the_system, real_path
 
@@ -159,10 +159,7 @@ def missing_log_message(directory: Path, problem: str) -> str:
     repository = repository_of_log(directory)
     if repository and checkout_around(repository) is None:
         # Outside of git the user is in the wrong folder, and a log made here would be refused.
-        return (
-            f"{repository}: not a git work tree; run da-score in a repository, or name it with"
-            f" --repo-dir; {problem}"
-        )
+        return f"{repository}: not a git work tree; {NAME_A_REPOSITORY}; {problem}"
 
     if os.path.isdir(directory):
         return (

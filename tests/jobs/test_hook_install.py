@@ -538,8 +538,10 @@ class TestCommand:
         self, da_score: DaScore, tmp_path: Path
     ) -> None:
         (tmp_path / "plain").mkdir()
-        assert "plain: not a git work tree (" in one_line(
-            da_score("hook", "install", "--repo-dir", tmp_path / "plain")
+        said = one_line(da_score("hook", "install", "--repo-dir", tmp_path / "plain"))
+        assert "plain: not a git work tree (" in said
+        assert said.endswith(
+            "; run da-score in a repository, or name it with --repo-dir"
         )
         assert files_below(tmp_path) == {}
 

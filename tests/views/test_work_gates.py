@@ -318,6 +318,25 @@ def test_without_a_log_other_gates_say_what_to_do(
     assert found.err.endswith("; --allow-empty holds before the first entry\n")
 
 
+@pytest.mark.parametrize(
+    ("in_git", "status", "said"),
+    [
+        pytest.param(True, 0, "there is no log yet, so there was nothing", id="new"),
+        pytest.param(False, 1, "not a git work tree; run da-score in a ", id="wrong"),
+    ],
+)
+def test_without_a_log_only_a_repository_passes(
+    da_score: Any, tmp_path: Path, in_git: bool, status: int, said: str
+) -> None:
+    """A build in the wrong folder would pass."""
+    if in_git:
+        Repo(tmp_path / "app")
+    (tmp_path / "app").mkdir(exist_ok=True)
+    for options in ([], ["--min-score", "0", "--allow-empty"]):
+        found = da_score("check", "--repo-dir", tmp_path / "app", *options)
+        assert (found.status, said in found.err) == (status, True)
+
+
 def test_a_period_without_work_holds_and_says_that_nothing_was_looked_at(
     check: Check, history: History, da_score: Any
 ) -> None:

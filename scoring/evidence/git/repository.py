@@ -11,7 +11,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import NamedTuple
 
-from scoring.errors import GitError, NotARepositoryError
+from scoring.errors import NAME_A_REPOSITORY, GitError, NotARepositoryError
 
 from .agents import Identity
 from .limits import memory_for_history
@@ -367,7 +367,7 @@ def _not_a_work_tree(directory: Path, answer: Answer) -> NotARepositoryError:
     if not answer.returncode or b"safe.bareRepository" in answer.stderr:
         why = "it is a bare repository"
 
-    advice = "run da-score in a repository, or name it with --repo-dir"
+    advice = NAME_A_REPOSITORY
     if _is_owned_by_another(answer):
         advice = "git config --global --add safe.directory DIR trusts it"
     elif "repository extension" in why or "git repo version" in why:
