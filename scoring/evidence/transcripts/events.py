@@ -14,6 +14,8 @@ paths and commands, never text. Each kind of event is a class below, and a list 
 - **Spans** say for many lines at once where they belong: to which session, folder, model, agent.
 
 A harness may have event classes of its own, where its counts need more, as those of Codex.
+
+docs/ARCHITECTURE.md, "Events", has the modules that make events, and those that read them.
 """
 
 from enum import IntEnum
