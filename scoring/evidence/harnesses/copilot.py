@@ -291,7 +291,8 @@ class CopilotReader(ToolReader):
     def _name_models(self, tokens: dict[str, Tokens]) -> None:
         """Name the models of responses that name none, or another name than the end does.
 
-        Candidates are the models that the end names and no response does. In this order:
+        Candidates are the models that the end names and no response does, or without any those
+        with enough output for these responses and their own. In this order:
         - where one model and one candidate have as much output, that is its name;
         - a single candidate with as much output as the remaining models together is their model;
         - so is a single candidate with other output;
@@ -308,14 +309,19 @@ class CopilotReader(ToolReader):
         candidates.difference_update(names.values())
 
         output = sum(self._part_outputs[model] for model in unmatched)
-        equal = {model for model in candidates if tokens[model].output == output}
+        left = {
+            model: (measured.output or 0) - self._part_outputs[model] - output
+            for model, measured in tokens.items()
+        }
+        candidates = candidates or {model for model in left if left[model] >= 0}
+        equal = {model for model in candidates if left[model] == 0}
         if len(equal) == 1:
             candidates = equal
         if unmatched and candidates:
             name = next(iter(candidates)) if len(candidates) == 1 else ""
             together = [tokens.pop(model) for model in candidates]
             tokens[name] = Tokens(*map(sum, zip(*together, strict=True)))
-            names |= dict.fromkeys(unmatched, name)
+            names |= dict.fromkeys(unmatched | candidates, name)
 
         # The candidates have responses now.
         self._part_outputs.update(dict.fromkeys(names.values(), 0))

@@ -344,6 +344,16 @@ def test_parts_of_the_default_model_count_once(
             {""},
             id="either-of-two",
         ),
+        pytest.param(
+            {"": 6, "x": 4, "n": 5},
+            {"n": (7, 1, 0, 0), "x": (10, 9, 0, 0)},
+            [5, 5, 7],
+            {"n", "x"},
+            id="some-of-a-named-model",
+        ),
+        pytest.param(
+            {"": 6, "x": 4}, {"x": (4, 9, 0, 0)}, [4, 6], {"", "x"}, id="after-the-end"
+        ),
     ],
 )
 def test_a_response_counts_once_whatever_names_its_model(
