@@ -9,7 +9,6 @@ from pathlib import Path
 
 import click
 
-from rubric import BAND_INSUFFICIENT
 from scoring.errors import InputError, LogError, SettingsError
 from scoring.evidence.git.repository import GitRepository
 from scoring.evidence.rules import rules_of
@@ -20,12 +19,12 @@ from scoring.log.find import holds_entries
 from scoring.log.settings import Settings, resolve_settings
 from scoring.paths import real_path
 from scoring.text import printable
-from scoring.views.table import band_text, number
+from scoring.views.table import number
 
 from .options import SCORING_OPTIONS, Number, flag, shared_options, valued
-from .output import has_room_for_all, reply, warn
+from .output import reply, warn
 from .reading import observing_sources, rubric_of, sources
-from .work_reading import meaning_of
+from .work_reading import score_words
 
 _SECONDS_BETWEEN_SIGNALS = 1.0
 """The deadline is signalled again after each second: an exception in a callback may be lost."""
@@ -209,20 +208,11 @@ def _hinted_folders(hook: HookInput, settings: Settings) -> list[Path]:
 
 
 def _text(closed: ClosedTask, settings: Settings) -> str:
-    """Return the score and where it is kept, in one line.
-
-    Where :func:`has_room_for_all` is true and scores mean nothing yet, it is called an evidence
-    score, and only a band that says that there is not enough evidence is shown.
-    """
-    value = number(closed.value, closed.scored)
-    band = f"  {band_text(closed.band)}"
-    score = f"score {value}{band}"
-    if has_room_for_all(closed.rubric_version, settings.rubric):
-        meaning = meaning_of(settings, closed.rubric_version)
-        if not meaning.means_something:
-            score = f"{meaning.name.lower()} {value}"
-            if closed.band == BAND_INSUFFICIENT:
-                score += band
+    """Return the score and where it is kept, in one line."""
+    words = score_words(settings, closed.rubric_version, closed.band)
+    score = f"{words.name} {number(closed.value, closed.scored)}"
+    if words.band:
+        score += f"  {words.band}"
 
     path = printable(closed.sidecar_path)
     return f"iteration {closed.iteration}  {score}  → {path}\n"

@@ -6,7 +6,6 @@ from scoring.log.settings import Settings
 from scoring.sidecars.writing import sidecar_of, write_scores
 from scoring.text import cell, printable
 from scoring.views.gates.gate import weakest
-from scoring.views.table import band_text
 
 from .options import (
     SCORING_OPTIONS,
@@ -18,6 +17,7 @@ from .options import (
 )
 from .output import WARNINGS, reply, warn
 from .reading import rubric_of, sources
+from .work_reading import score_words
 
 _TASK_WIDTH = 60
 
@@ -67,7 +67,7 @@ def command(
                 if writes and change.score is not None:
                     sidecar = sidecar_of(change.score, change.provenance)
                     write_scores(settings.iter_log_dir, [sidecar])
-                reply(settings, change.as_dict(), _line(change), indent=0)
+                reply(settings, change.as_dict(), _line(change, settings), indent=0)
             last_warning = ""
         except DaScoreError as e:
             may_come_back = isinstance(e, LogError)
@@ -84,7 +84,7 @@ def command(
         is_first_look = False
 
 
-def _line(change: LogChange) -> str:
+def _line(change: LogChange, settings: Settings) -> str:
     """Return a change of a log as a line: what happened, the score, and its weakest signal."""
     if change.change == "broken":
         return f"broken   {printable(change.reason)}\n"
@@ -96,7 +96,12 @@ def _line(change: LogChange) -> str:
         return line + "\n"
 
     value = f"{change.score.value:.3f}" if change.score.scored else "-"
-    line += f"  {value} {printable(band_text(change.score.band))}"
+    words = score_words(settings, change.score.rubric_version, change.score.band)
+    if words.name != "score":
+        value = f"{words.name} {value}"
+    line += f"  {value}"
+    if words.band:
+        line += f" {printable(words.band)}"
     if change.before is not None and change.change != "now":
         line += f"  (was {change.before:.3f})"
     if change.score.scored:

@@ -2,8 +2,9 @@
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
+from rubric import BAND_INSUFFICIENT
 from scoring.errors import GitError, Warn, silent
 from scoring.evidence.facts import Evidence, IterationFacts
 from scoring.evidence.kept_answers import AnswerStore
@@ -13,8 +14,9 @@ from scoring.log.settings import DEFAULT_LOG_DIR, Settings
 from scoring.outcomes.outcome_rules import outcome_rules
 from scoring.sidecars.meaning import Meaning, kept_meaning, score_mark
 from scoring.views.landing_text import landing_text, states_text, unit_text
+from scoring.views.table import band_text
 
-from .output import progress, warn
+from .output import has_room_for_all, progress, warn
 from .reading import observing_sources, warn_of_broken_entry
 
 if TYPE_CHECKING:  # most iterations landed, which git alone says
@@ -115,6 +117,32 @@ def meaning_of(
     if scores is not None:
         marks = [score_mark(score, facts) for score, facts in scores]
     return kept_meaning(settings.store_dir, meaning_key(settings, version), marks)
+
+
+class ScoreWords(NamedTuple):
+    """What a line calls a score, and the band that it names, or "" for none."""
+
+    name: str
+    band: str
+
+
+def score_words(settings: Settings, version: str, band: str) -> ScoreWords:
+    """Return the words for a score in one line.
+
+    Where :func:`has_room_for_all` is true and scores mean nothing yet, it is called an evidence
+    score, and only a band that says that there is not enough evidence is named.
+
+    Args:
+        settings: the settings of the command.
+        version: the version of the rubric that scored.
+        band: the name of the band.
+    """
+    if has_room_for_all(version, settings.rubric):
+        meaning = meaning_of(settings, version)
+        if not meaning.means_something:
+            shown = band_text(band) if band == BAND_INSUFFICIENT else ""
+            return ScoreWords(meaning.name.lower(), shown)
+    return ScoreWords("score", band_text(band))
 
 
 def landing_line(

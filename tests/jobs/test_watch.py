@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import signal
 import time
 from pathlib import Path
@@ -179,6 +180,16 @@ class TestCommand:
             "commit 89925c84a012 not reachable from master\n"
         )
         assert not list(log.glob("*.score.yaml"))
+
+    def test_names_no_band_where_scores_are_not_measured(
+        self, da_score: DaScore
+    ) -> None:
+        shown = da_score("watch", "--once", "--last", "9", "--rubric", "3.1.0").out
+        assert re.search(
+            r"^now +iteration 7  \S+  evidence score 0\.\d{3}  \S", shown, re.M
+        )
+        enough = "  evidence score - not enough evidence\n"
+        assert f"iteration 2  choose-alphabet{enough}" in shown
 
     def test_writes_sidecars_when_asked_to_and_prints_json_lines(
         self, da_score: DaScore, log: Path
