@@ -89,6 +89,7 @@ def mark_work(
         sources.worktrees,
         work.history.repository.fetch_and_push_urls,
         lambda sha: sha in ours or sha in in_log,
+        work.history.repository.files_at_head,
         is_strict=work.trusted,
     )
     neighborhood.mark(work.sessions)

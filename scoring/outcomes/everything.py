@@ -70,6 +70,7 @@ def used_by_sessions(sources: Sources) -> list[UsedBySession]:
             worktrees,
             repository.fetch_and_push_urls,
             present.__contains__,
+            repository.files_at_head,
         )
         here.mark(sessions)
 

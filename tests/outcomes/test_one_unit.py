@@ -40,6 +40,26 @@ def units(history: History, da_score: DaScore) -> list[dict[str, Any]]:
     return found
 
 
+@pytest.mark.parametrize("path", ["web/b.py", "src/b.py"])
+def test_a_folder_of_containers_may_have_been_that_of_several_repositories(
+    history: History, da_score: DaScore, path: str
+) -> None:
+    """A session there that made another commit counts where it edits a file of the repository."""
+    first, second, third = (
+        history.session(name, "/app") for name in ("s1", "s2", "s3")
+    )
+    writes(first, 100, 1, "src/a.py")
+    files = {"src/a.py": TEXT, "src/b.py": "b = 1\n"}
+    first.commits(200.2, 2, history.commit(200, "Add it", files=files), "Add it")
+    writes(second, 300, 4, path, OTHER_TEXT)
+    second.run(400, 8, "git commit -m x", "[main 0123456789ab] x\n 1 file changed")
+    writes(third, 500, 16, path, OTHER_TEXT)
+    history.commit(30 * DAY, "Later")
+
+    sessions = {unit["session_id"] for unit in units(history, da_score)}
+    assert sessions == ({"s1", "s2", "s3"} if path == "src/b.py" else {"s1"})
+
+
 class TestQuietCommits:
     @pytest.mark.parametrize(
         "command",

@@ -70,6 +70,7 @@ class Neighborhood:
         worktrees: globs of folders where work trees of the repository were that are gone.
         remotes: returns the URLs of the remotes of the repository.
         is_its_commit: returns whether a commit is one of the repository, by the digits of its SHA.
+        files: returns the paths of the files at its HEAD, relative to its top.
         is_strict: whether lines in its folders are work in it from an edit in it up to its next
             commit, also where the session edits or commits elsewhere before that.
     """
@@ -78,11 +79,16 @@ class Neighborhood:
     worktrees: Sequence[str]
     remotes: Callable[[], Iterable[str]]
     is_its_commit: Callable[[str], bool]
+    files: Callable[[], Iterable[str]] = tuple
     is_strict: bool = False
 
     @cached_property
     def _remotes(self) -> frozenset[str]:
         return frozenset(map(remote_address, self.remotes()))
+
+    @cached_property
+    def _files(self) -> frozenset[str]:
+        return frozenset(self.files())
 
     def mark(self, sessions: Collection[Session]) -> None:
         """Mark each line of sessions that is work in the repository, in ``here`` of their files.
@@ -97,11 +103,46 @@ class Neighborhood:
                     former.add(commit.folder)
         self.trees.former = former
 
+        shared = self._shared_folders(sessions, former)
+
         for session in sessions:
             for file in session.files:
                 file.here = bytearray(len(file.numbers))
         for session in sessions:
+            is_of_other = shared and not self._belongs(session, shared)
+            self.trees.former = former - shared if is_of_other else former
             self._mark_session(session)
+        self.trees.former = former
+
+    def _shared_folders(
+        self, sessions: Iterable[Session], former: set[str]
+    ) -> set[str]:
+        """Return the former folders in which another repository was, too, as in containers.
+
+        A session shows that which made a commit there and does not belong to this repository.
+        """
+        shared = set()
+        for session in sessions:
+            folders = former.intersection(commit.folder for commit in session.made)
+            if folders and not self._belongs(session, folders):
+                shared.update(folders)
+        return shared
+
+    def _belongs(self, session: Session, folders: Iterable[str]) -> bool:
+        """Return whether anything but its folder shows that a session is of the repository.
+
+        That is a commit, a remote, or an edit below one of the folders in a file of the repository.
+        """
+        if self._is_known(session):
+            return True
+        for file in session.files:
+            for _, edit in file.located(Edit, session.id):
+                path = file.written_file(edit).whole_path
+                for folder in folders:
+                    is_below = path.startswith(f"{folder}/")
+                    if is_below and path.removeprefix(f"{folder}/") in self._files:
+                        return True
+        return False
 
     def _mark_session(self, session: Session) -> None:
         """Mark the lines of a session: by their folders, then by what they led to."""

@@ -224,6 +224,11 @@ class GitRepository(ObjectReader):
         answer = as_text(self.run("for-each-ref", f"--format={layout}", *prefixes))
         return [line.split(" ") for line in answer.split("\n") if line]
 
+    def files_at_head(self) -> list[str]:
+        """Return the paths of the files of the checked-out commit; none before the first commit."""
+        answer = self.ask("ls-tree", "-r", "-z", "--name-only", "--full-tree", "HEAD")
+        return as_text(answer.stdout).split("\0")
+
     def fetch_and_push_urls(self) -> list[str]:
         """Return the URLs of the remotes, also those for pushing, as they are configured."""
         return [url for _, url in self._remotes]
