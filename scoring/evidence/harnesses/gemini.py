@@ -3,9 +3,12 @@
 ``docs/EVIDENCE.md``, "What each harness writes", has the form of a chat.
 """
 
+import re
+from collections.abc import Collection
 from pathlib import Path
 from typing import Any
 
+from scoring.evidence.transcripts.events import TEXT_LIMIT
 from scoring.evidence.transcripts.work_trees import HASHED_FOLDER
 from scoring.frozen import PlainData, Texts
 
@@ -32,6 +35,15 @@ _TAKEN_BACK = "taken back"
 _KINDS = ("user", _TAKEN_BACK, "gemini", "info", "error", "warning")
 _ENDED = ("success", "error", "cancelled")
 """The states of calls that have ended."""
+
+_PATHS = ("args.file_path", "args.absolute_path", "args.dir_path", "args.path")
+"""Where a call names a path."""
+
+_ENDS_OF_FOLDERS = re.compile(r"(?<=.)[/\\]|$")
+"""Matches where a path ends, and the folders above it."""
+
+_MOST_FOLDERS = 1000
+"""Of how many folders the one with a digest is looked for."""
 
 _TOKEN_COUNTS = ("input", "output", "cached", "thoughts", "tool")
 
@@ -163,7 +175,7 @@ class GeminiReader(ToolReader):
         folder = text_in(self.shown, "root")
         digest = text_in(self._about, "projectHash")
         if not folder and digest:
-            folder = HASHED_FOLDER + digest
+            folder = self._folder_with(digest) or HASHED_FOLDER + digest
         is_agent = self._about.get("kind") == "subagent"
         parent = text_in(self.shown, "parent") if is_agent else ""
         session = text_in(self._about, "sessionId")
@@ -178,6 +190,30 @@ class GeminiReader(ToolReader):
                 self.skip(OTHER_TYPE)
 
         self._messages = {}
+
+    def _folder_with(self, digest: str) -> str:
+        """Return the folder with a SHA-256 of its path in which a call names a file, or ""."""
+        from hashlib import (
+            sha256,
+        )  # only chats without a file that names their folder need it
+
+        for folder in self._folders_named():
+            if sha256(folder.encode("utf-8", "replace")).hexdigest() == digest:
+                return folder
+        return ""
+
+    def _folders_named(self) -> Collection[str]:
+        """Return the paths that the first calls name, and the folders above them."""
+        folders: dict[str, None] = {}
+        for message in self._messages.values():
+            for call in items_in(message, "toolCalls"):
+                path = text_in(call, *_PATHS)
+                if len(path) <= TEXT_LIMIT:
+                    ends = _ENDS_OF_FOLDERS.finditer(path)
+                    folders.update((path[: end.start()], None) for end in ends)
+                if len(folders) > _MOST_FOLDERS:
+                    return folders
+        return folders
 
     def _take(self, message: PlainData) -> None:
         """Take a message, or skip it where a number of tokens is not a whole number from 0 on."""

@@ -110,6 +110,27 @@ def seen(*messages: Any, **keys: Any) -> TranscriptEvents:
     return reader.events()["gemini"]
 
 
+@pytest.mark.parametrize(
+    ("path", "folder"),
+    [
+        ("/work/app/src/a.py", "/work/app"),
+        ("/work/app", "/work/app"),
+        ("C:\\work\\app\\src\\a.py", "C:\\work\\app"),
+        ("/work/other/a.py", ""),
+        ("a.py", ""),
+    ],
+)
+def test_the_folder_with_the_hash_is_one_that_a_call_names(
+    path: str, folder: str
+) -> None:
+    hashed_folder = Path(folder or "/work/app")
+    found = seen(
+        said(1, toolCalls=[call("replace", file_path=path)]), folder=hashed_folder
+    )
+    (span,) = found.spans
+    assert span.cwd == (folder or HASHED_FOLDER + hashed(hashed_folder))
+
+
 def test_an_edit_of_a_part_of_a_line_changes_the_whole_line() -> None:
     diff = "Index: a.py\n--- a.py\n+++ a.py\n@@ -1 +1 @@\n-x = one()\n+x = two()\n"
     part = call("replace", file_path="a.py", old_string="one", new_string="two")
