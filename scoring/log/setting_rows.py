@@ -102,7 +102,7 @@ class Settings(Frozen):
         Path,
         SettingRow(
             PATH,
-            "The git repository that the log is about.  [default: the current directory]",
+            "The git repository that the log is about.  [default: that of the current directory]",
             metavar="DIR",
         ),
     ] = Path()

@@ -227,7 +227,7 @@ class TestLenient:
             ElementTree.parse(junit).find(f".//failure[@message='{reason}']")
             is not None
         )
-        assert "## Iteration scores: failed" in summary.read_text()
+        assert "## da-score check: failed for " in summary.read_text()
         as_json = json.loads(
             da_score("check", "--min-score", "0", *LENIENT, "--json").out
         )

@@ -94,7 +94,7 @@ class TestWorkflow:
             if step.get("uses", "").startswith("actions/upload-artifact@")
         )
         assert all(Path(name).is_file() for name in upload["with"]["path"].split())
-        assert "Iteration scores: failed" in (tmp_path / "summary").read_text()
+        assert "## da-score check: failed" in (tmp_path / "summary").read_text()
 
 
 class TestGates:

