@@ -239,6 +239,52 @@ def is_document(path: str) -> bool:
     return suffix in _DOCUMENT_SUFFIXES or first_word in _LICENSES
 
 
+_SIDE_FILES = re.compile(
+    r"(?:^|/)(?:change(?:s|log)[^/]*|history[^/]*|news[^/]*|.*\.lock|.*-lock\.(?:json|yaml)"
+    r"|go\.sum|npm-shrinkwrap\.json|.*\.snap|\.changeset/[^/]*)$",
+    re.IGNORECASE,
+)
+"""Lock files, changelogs and snapshots, which change with any commit."""
+
+_DOCUMENTS = re.compile(r"^docs?/|(?:^|/)(?:examples|samples)/|\.ipynb$")
+"""Folders of documents, folders of examples, and notebooks."""
+
+_DEPENDENCIES = re.compile(
+    r"(?:^|/)(?:package\.json|cargo\.toml|go\.mod|gemfile|composer\.json|pipfile"
+    r"|directory\.packages\.props)$",
+    re.IGNORECASE,
+)
+"""Files that list what is depended on, which change together with lock files."""
+
+_CI = re.compile(
+    r"^(?:\.github|\.circleci|\.buildkite)/|(?:^|/)(?:\.gitlab-ci|azure-pipelines)[^/]*\.ya?ml$"
+)
+_AGENTS = re.compile(
+    r"(?:^|/)\.(?:agents?|claude|codex|continue|cursor|factory|gemini|kiro|opencode|roo|windsurf)/"
+)
+"""Folders with the skills, rules and settings of agents."""
+
+
+def is_side_file(path: str) -> bool:
+    """Return whether a file is a lock file, a changelog or a snapshot, by its path."""
+    return _SIDE_FILES.search(path) is not None
+
+
+def is_product(path: str) -> bool:
+    """Return whether a file is part of the product: not a test, a document, or part of CI.
+
+    Nor is it an example, a skill or a setting of agents, or a lock file, a list of dependencies, a
+    changelog or a snapshot, which change with any commit.
+    """
+    aside = (_DOCUMENTS, _CI, _AGENTS, _DEPENDENCIES)
+    if any(pattern.search(path) for pattern in aside):
+        return False
+    if is_test(path) or is_document(path):
+        return False
+    # code may be called history or changes
+    return is_code(path) or not is_side_file(path)
+
+
 def _name_and_suffix(path: str) -> tuple[str, str]:
     """Return the last part of a path and what follows its last dot, in lower case.
 

@@ -16,8 +16,7 @@ from scoring.evidence.attribution.collecting import (
 from scoring.evidence.attribution.session_trees import AllWork
 from scoring.evidence.attribution.sightings import joined
 from scoring.evidence.attribution.written import WrittenLines, written_lines
-from scoring.evidence.git.undoing import is_product
-from scoring.evidence.scopes import is_code
+from scoring.evidence.scopes import is_code, is_product
 from scoring.evidence.transcripts.counting import count_lines
 from scoring.evidence.transcripts.events import Edit, UnseenEdit
 from scoring.evidence.transcripts.facts import NS

@@ -7,11 +7,12 @@ from contextlib import suppress
 from itertools import chain
 
 from scoring.errors import GitError
+from scoring.evidence.scopes import is_product
 
 from .patches import line_hashes
 from .repository import GitRepository
 from .starter import as_text
-from .undoing import Candidate, is_product
+from .undoing import Candidate
 
 _FEW = 0.1  # of its lines, the most that a removal adds, or an addition removes
 _NEARLY_ALL = 0.9  # of the distinct lines

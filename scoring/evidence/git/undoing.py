@@ -6,14 +6,14 @@ say so. The rules and how often each is right: ``docs/VALIDITY.md``, "Taken back
 
 import re
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import chain
 from typing import NamedTuple
 
 from scoring.errors import GitError
-from scoring.evidence.scopes import is_code, is_document, is_test
+from scoring.evidence.scopes import is_product, is_side_file
 
 from .changes import CommitPair
 from .commit_names import only_tidies
@@ -30,31 +30,7 @@ _LEAST_RESTORED = 5  # lines that work removed at least, where it modified only 
 _LEAST_RUN = 2  # commits that a stale tree undoes at least
 _LONGEST_RUN = 50  # commits before a stale tree that are read at most
 
-_SIDE_FILES = re.compile(
-    r"(?:^|/)(?:change(?:s|log)[^/]*|history[^/]*|news[^/]*|.*\.lock|.*-lock\.(?:json|yaml)"
-    r"|go\.sum|npm-shrinkwrap\.json|.*\.snap|\.changeset/[^/]*)$",
-    re.IGNORECASE,
-)
-"""Lock files, changelogs and snapshots, which change with any commit."""
-
-_DOCUMENTS = re.compile(r"^docs?/|(?:^|/)(?:examples|samples)/|\.ipynb$")
-"""Folders of documents, folders of examples, and notebooks."""
-
-_DEPENDENCIES = re.compile(
-    r"(?:^|/)(?:package\.json|cargo\.toml|go\.mod|gemfile|composer\.json|pipfile"
-    r"|directory\.packages\.props)$",
-    re.IGNORECASE,
-)
-"""Files that list what is depended on, which change together with lock files."""
-
-_CI = re.compile(
-    r"^(?:\.github|\.circleci|\.buildkite)/|(?:^|/)(?:\.gitlab-ci|azure-pipelines)[^/]*\.ya?ml$"
-)
-_AGENTS = re.compile(
-    r"(?:^|/)\.(?:agents?|claude|codex|continue|cursor|factory|gemini|kiro|opencode|roo|windsurf)/"
-)
-"""Folders with the skills, rules and settings of agents."""
-
+_WORD = re.compile(r"\w+")
 _IDENTIFIER = re.compile(r"[A-Za-z_][A-Za-z_0-9]{3,}")
 _DEFINITION = re.compile(
     r"\b(?:class|const|def|enum|fn|func|function|interface|let|module|struct|trait|type|val|var)"
@@ -81,21 +57,6 @@ class Work(NamedTuple):
     def product(self) -> Inversion:
         """How many lines it added and removed in files that are :func:`is_product`."""
         return inversion(self.patch, [], is_product)
-
-
-def is_product(path: str) -> bool:
-    """Return whether a file is part of the product: not a test, a document, or part of CI.
-
-    Nor is it an example, a skill or a setting of agents, or a lock file, a list of dependencies, a
-    changelog or a snapshot, which change with any commit.
-    """
-    aside = (_DOCUMENTS, _CI, _AGENTS, _DEPENDENCIES)
-    if any(pattern.search(path) for pattern in aside):
-        return False
-    if is_test(path) or is_document(path):
-        return False
-    # code may be called history or changes
-    return is_code(path) or not _SIDE_FILES.search(path)
 
 
 @dataclass(frozen=True)
@@ -139,7 +100,7 @@ class Candidate:
         least = HALF if self.has_word else WHOLE
         if self.names_work and self._inverts(least):
             return True  # rule s
-        if not self.says_so and only_tidies(self.trunk.commits[self.commit].subject):
+        if not self.says_so and self._only_tidies():
             return False
 
         code = self.code
@@ -159,6 +120,21 @@ class Candidate:
         if is_removal and self._left_nothing():
             return True
         return self._undoes_run() and not self._defines_again()  # rule b3
+
+    def _only_tidies(self) -> bool:
+        """Return whether the commit calls itself tidying and nearly all its words stay the same.
+
+        As where a formatter changes quotes. False where git cannot say.
+        """
+        if not only_tidies(self.trunk.commits[self.commit].subject):
+            return False
+        try:
+            removed = Counter(_names(_WORD, self._text_removed(self.commit).values()))
+            added = Counter(_names(_WORD, self._text_added(self.commit).values()))
+        except GitError:
+            return False
+        most = max(removed.total(), added.total())
+        return (removed & added).total() >= WHOLE * most
 
     def _inverts(self, least: float) -> bool:
         """Return whether the commit inverts at least a fraction of the lines of the work.
@@ -201,7 +177,7 @@ class Candidate:
         """
         touched = {file.old_path for file in self.patch}
         for file in self.work.patch:
-            if _SIDE_FILES.search(file.path) or file.same_content:
+            if is_side_file(file.path) or file.same_content:
                 continue
 
             lines = len([*file.added(), *file.removed()])
@@ -264,9 +240,7 @@ class Candidate:
         elsewhere = 0
         deleted = set()
         for file in self.patch:
-            if file.old_path not in self.code.took_from and not _SIDE_FILES.search(
-                file.path
-            ):
+            if file.old_path not in self.code.took_from and not is_side_file(file.path):
                 elsewhere += len(list(file.added()))
             if file.status == "D":
                 deleted.add(file.old_path)
@@ -285,13 +259,11 @@ class Candidate:
           not counting those that the work had removed;
         - to no single file does it add more than a tenth of the identifiers that the work brought.
         """
-        change = self.trunk.graph.pair(self.work.commit)
+        work = self.work.commit
         try:
-            removed = self.trunk.history.text_added(
-                CommitPair(change.base, change.commit)
-            )
             added = self._text_added(self.commit)
-            new = _names(_IDENTIFIER, self._text_added(self.work.commit).values())
+            new = set(_names(_IDENTIFIER, self._text_added(work).values()))
+            new -= set(_names(_IDENTIFIER, self._text_removed(work).values()))
         except GitError:
             return False
 
@@ -304,9 +276,8 @@ class Candidate:
         if (+in_place).total() > _LEFT * self.code.took:
             return False
 
-        new -= _names(_IDENTIFIER, removed.values())
         for lines in added.values():
-            if len(new & _names(_IDENTIFIER, [lines])) > _LEFT * len(new):
+            if len(new.intersection(_names(_IDENTIFIER, [lines]))) > _LEFT * len(new):
                 return False
         return True
 
@@ -346,11 +317,13 @@ class Candidate:
         Where git cannot say, the answer is True.
         """
         try:
-            defined = _names(_DEFINITION, self._text_added(self.work.commit).values())
-            defined_here = _names(_DEFINITION, self._text_added(self.commit).values())
+            text = self._text_added(self.work.commit)
+            text_here = self._text_added(self.commit)
         except GitError:
             return True
-        return len(defined & defined_here) > _LEFT * len(defined)
+        defined = set(_names(_DEFINITION, text.values()))
+        defined_here = defined.intersection(_names(_DEFINITION, text_here.values()))
+        return len(defined_here) > _LEFT * len(defined)
 
     def _text_added(self, commit: str) -> dict[str, list[bytes]]:
         """Return the text of the lines that a commit adds to its first parent, by file.
@@ -359,6 +332,15 @@ class Candidate:
             GitError: git cannot compare the two.
         """
         return self.trunk.history.text_added(self.trunk.graph.pair(commit))
+
+    def _text_removed(self, commit: str) -> dict[str, list[bytes]]:
+        """Return the text of the lines that a commit takes from its first parent, by file.
+
+        Raises:
+            GitError: git cannot compare the two.
+        """
+        pair = self.trunk.graph.pair(commit)
+        return self.trunk.history.text_added(CommitPair(pair.base, pair.commit))
 
 
 def _blobs_after(patch: Patch) -> dict[str, str]:
@@ -372,9 +354,7 @@ def _blobs_after(patch: Patch) -> dict[str, str]:
     return blobs | {file.path: file.new_blob for file in patch}
 
 
-def _names(pattern: re.Pattern[str], files: Iterable[Iterable[bytes]]) -> set[str]:
-    """Return what a pattern finds in the lines of some files."""
-    names = set()
+def _names(pattern: re.Pattern[str], files: Iterable[Iterable[bytes]]) -> Iterator[str]:
+    """Yield what a pattern finds in the lines of some files."""
     for line in chain.from_iterable(files):
-        names.update(pattern.findall(line.decode("utf-8", "replace")))
-    return names
+        yield from pattern.findall(line.decode("utf-8", "replace"))

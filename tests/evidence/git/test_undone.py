@@ -534,6 +534,17 @@ def changes(*later: Files, subject: str = "go on") -> Callable[[Path], Scene]:
     return build
 
 
+def quotes_changed_and_changed_back(message: str) -> Callable[[Path], Scene]:
+    def build(folder: Path) -> Scene:
+        repo = start(folder)
+        other_quotes = functions("old").replace("'", '"')
+        work = repo.commit({"b.py": other_quotes}, "feat: quotes")
+        by = repo.commit({"b.py": functions("old")}, message)
+        return Scene(repo, work, by)
+
+    return build
+
+
 def renamed_directory(folder: Path) -> Scene:
     repo = start(folder)
     work = repo.commit({"lib/alpha.py": functions("alpha")}, "feat: alpha")
@@ -599,6 +610,8 @@ def without_the_change_of_white_space(folder: Path) -> Scene:
 
 REVERTED = {
     "without-words": inverse("tidy"),
+    "called-the-work-of-a-formatter": inverse("style: prettier"),
+    "quotes-by-hand": quotes_changed_and_changed_back("as before"),
     "gits-own-words": inverse('Revert "feat: alpha (#71)"\n\nThis reverts commit SHA.'),
     "conventional": inverse("revert: feat: alpha (#71)"),
     "conventional-with-scope": inverse("revert(core): feat: alpha"),
@@ -667,7 +680,7 @@ STANDS = {
         }
     ),
     "reformatted": changes({"alpha.py": functions("alpha").replace("'", '"')}),
-    "by-a-formatter": inverse("style: prettier"),
+    "quotes-by-a-formatter": quotes_changed_and_changed_back("style: prettier"),
     "renamed-directory": renamed_directory,
     "lock-files-and-snapshots": only_lock_files_and_snapshots,
     "four-lines-without-a-word": four_lines_without_a_word,
