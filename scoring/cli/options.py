@@ -191,6 +191,7 @@ def shared_options(*names: str) -> Decorator:
 
     Raises:
         SettingsError: when the command runs, if ``--repo-dir`` is not a folder.
+        OptionError: when the command runs, if one ``--transcript-dir`` names several folders.
     """
 
     def decorate(command: Command) -> Command:
@@ -208,6 +209,9 @@ def shared_options(*names: str) -> Decorator:
                     f"--repo-dir {str(repository)!r}: {problem}; name the repository of the log"
                 )
 
+            for folder in options.get("transcript-dir") or ():
+                _refuse_several_folders(folder)
+
             # --json may also come before the command, as in ``da-score --json run``
             of_program = click.get_current_context().find_root().params
             options["json"] = options["json"] or of_program.get("as_json") or None
@@ -219,6 +223,19 @@ def shared_options(*names: str) -> Decorator:
         return loudness_options(decorated)
 
     return decorate
+
+
+def _refuse_several_folders(folder: Path) -> None:
+    """Refuse folders that commas separate, as dot-agents takes them.
+
+    Raises:
+        OptionError: the text is no folder, and all that its commas separate are.
+    """
+    parts = str(folder).split(",")
+    if len(parts) > 1 and not folder.exists() and all(map(os.path.isdir, parts)):
+        raise OptionError(
+            f"--transcript-dir {str(folder)!r}: give the option once for each folder"
+        )
 
 
 def settings_options(*names: str) -> Decorator:

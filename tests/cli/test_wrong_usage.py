@@ -52,6 +52,10 @@ RECORD = [
             ["run", "--transcripts", "none", "--transcript-dir", "x"],
             "the command line: transcripts is none and",
         ),
+        (
+            ["run", "--transcript-dir", ".git,.agents"],
+            "--transcript-dir '.git,.agents': give the option once for each folder",
+        ),
         (["work", "--worktrees", ""], "--worktrees: '' is not a glob of folders"),
         (["cost", "--code-globs", " "], "--code-globs: ' ' is not a glob of files"),
         (
@@ -183,3 +187,13 @@ def test_git_is_asked_about_patterns_only_where_a_warning_would_be_seen(
     monkeypatch.setenv("DA_SCORE_CODE_GLOBS", "[")
     assert da_score(*command).status == 0
     assert bool(asked) is is_asked
+
+
+@pytest.mark.usefixtures("scored")
+def test_a_comma_in_the_name_of_a_folder_is_part_of_it(
+    da_score: DaScore, tmp_path: Path
+) -> None:
+    (tmp_path / "a,b").mkdir()
+    for name, said in (("a,b", "a,b: no *.jsonl file"), ("a,c", "a,c: no such dir")):
+        found = da_score("run", "--no-write", "--transcript-dir", tmp_path / name)
+        assert (found.status, said in found.err) == (0, True)
