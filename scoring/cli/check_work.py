@@ -57,21 +57,25 @@ def has_one_of(row: WorkRow, shas: Collection[str]) -> bool:
 def base_named(base: str, repository: GitRepository) -> str:
     """Return the commit of a revision that is the base of the work.
 
-    The name is that of a branch, first of a remote, or else of a commit. It may not be a shortened
-    SHA that is also a tag: the work that is checked could have made the tag.
+    The name is that of a branch, first of a remote, or else of a commit. It may not read as a
+    shortened SHA where a tag or a local branch is called so: the work that is checked could have
+    made these.
 
     Raises:
-        OptionError: the name is not that of a commit here, or is such a tag; or HEAD has no commit,
+        OptionError: the name is not that of a commit here, or is such a one; or HEAD has no commit,
             so that nothing is beyond the base, and nothing can be judged.
     """
     if repository.resolve(["HEAD"])["HEAD"] is None:
         raise OptionError(f"--base {base!r}: HEAD has no commit that can be read here")
     sha = repository.resolve_branch(base)
-    tag = f"refs/tags/{base}"
-    if re.fullmatch("[0-9a-f]{4,39}", base) and repository.resolve([tag])[tag]:
-        raise OptionError(
-            f"--base {base!r} is a tag too; give all digits of the commit"
-        )
+    if re.fullmatch("[0-9a-fA-F]{4,39}", base):
+        refs = {f"refs/tags/{base}": "tag", f"refs/heads/{base}": "branch"}
+        for ref, commit in repository.resolve(refs).items():
+            if commit:
+                raise OptionError(
+                    f"--base {base!r} may mean a commit or the {refs[ref]}; "
+                    f"give all digits of the commit, or {ref}"
+                )
     if sha is None:
         raise OptionError(
             f"--base {base!r} is not a commit of {repository.directory}; fetch it, or name another"

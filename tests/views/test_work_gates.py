@@ -150,8 +150,20 @@ def test_a_tag_is_not_the_base(check: Check, history: History) -> None:
         repo.git("tag", name, "HEAD")
     for name in ("stable", base):
         assert check("--no-failing-tests", "--base", name).status == 3
-    found = check("--no-failing-tests", "--base", base[:12])
-    assert (found.status, "is a tag too; give all digits" in found.err) == (2, True)
+
+
+@pytest.mark.parametrize("kind", ["tag", "branch"])
+@pytest.mark.parametrize("case", [str.lower, str.upper])
+def test_a_name_of_digits_is_not_taken_for_the_base(
+    check: Check, history: History, kind: str, case: Callable[[str], str]
+) -> None:
+    repo = Repo.at(history.repo)
+    base = repo.git("rev-parse", "HEAD~4").strip()
+    digits = case(base[:12])
+    assert check("--no-failing-tests", "--base", digits).status == 3
+    repo.git(kind, digits, "HEAD")
+    found = check("--no-failing-tests", "--base", digits)
+    assert (found.status, f"may mean a commit or the {kind};" in found.err) == (2, True)
 
 
 @pytest.mark.parametrize("trusted", [[], ["--trusted"]])
