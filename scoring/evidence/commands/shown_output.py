@@ -39,9 +39,12 @@ _COMPOSED = re.compile(
 _RUN_LIMIT = 9
 """How many test runs of a line have their readers looked up, the last ones."""
 
+_SHOWS_NO_LINES = re.compile(r"-[a-zA-Z]*[qclL]|--(?:quiet|silent|count|files-)")
+"""Matches the beginning of an option of a filter that then shows no lines."""
+
 _CONTEXT_OPTION = re.compile(r"-[ABC]\d*$|--(?:after-|before-)?context|-\d+$")
 _PATTERN_SYNTAX = re.compile(r"[*+\[\\?{]")
-_DEFAULT_LINES_OF_HEAD = 10
+_DEFAULT_LINE_LIMIT = 10
 
 
 class LineRule(OptionRule):
@@ -79,11 +82,14 @@ class ShownOutput(NamedTuple):
         own_failures: whether a failing summary in the output can only be one of these runs.
         own_passes: whether a passing summary can only be one of these runs: no other file is
             shown, and what reads the runs does not rewrite their output.
+        last_into_file: whether the output of the last of these runs goes into a file, at once or
+            from a pipe.
         printed_words: for each other command, in order, the words that it may print.
     """
 
     own_failures: bool
     own_passes: bool
+    last_into_file: bool
     printed_words: list[frozenset[str]]
 
 
@@ -145,9 +151,12 @@ def shown_output(
         words = frozenset(PRINTED_WORD.findall(text))
         printed_words.append(words_of_line if "$" in text else words)
 
+    last_index = max(run_indices)
+    in_pipe = [commands[last_index], *readers_of(commands, last_index)]
     return ShownOutput(
         own_failures=shows_runs_alone or not files.written,
         own_passes=shows_runs_alone,
+        last_into_file=any(command.output_file for command in in_pipe),
         printed_words=printed_words,
     )
 
@@ -248,7 +257,7 @@ def keeps_failures(words: Words, text: str, failures: Words) -> bool:
 
     It does not certainly keep each of them: a filter keeps one form of these lines at least, and
     ``tail`` and most other programs are taken to keep what counts. ``head`` does where it cut
-    nothing off, and ``awk`` and ``sed -n`` never do.
+    nothing off, and ``awk``, ``sed -n``, ``tail -0`` and a filter that shows no lines never do.
 
     Args:
         words: the words of the command, at least one.
@@ -260,11 +269,15 @@ def keeps_failures(words: Words, text: str, failures: Words) -> bool:
 
     if program == "head":
         return _head_cut_nothing(words, text)
+    if program == "tail":
+        return _line_limit(words) > 0
     if program == "awk" or (program == "sed" and "-n" in options):
         return False
-    if program not in FILTERS or any(
-        _CONTEXT_OPTION.match(option) for option in options
-    ):
+    if program not in FILTERS:
+        return True
+    if any(_SHOWS_NO_LINES.match(option) for option in options):
+        return False
+    if any(_CONTEXT_OPTION.match(option) for option in options):
         return True
     return _pattern_keeps(words, options, failures)
 
@@ -277,13 +290,16 @@ def _head_cut_nothing(words: Words, text: str) -> bool:
     if "-c" in words[1:]:
         return False
 
-    limit = _DEFAULT_LINES_OF_HEAD
+    return text.rstrip("\n").count("\n") + 1 < _line_limit(words)
+
+
+def _line_limit(words: Words) -> int:
+    """Return how many lines ``head`` or ``tail`` shows at most. ``tail`` may name the first one."""
     for word in words[1:]:
         number = word.lstrip("-n").removeprefix("lines=")
         if number.isdecimal():
-            limit = int(number[:9])
-            break
-    return text.rstrip("\n").count("\n") + 1 < limit
+            return int(number[:9])
+    return _DEFAULT_LINE_LIMIT
 
 
 def _pattern_keeps(words: Words, options: Words, failures: Words) -> bool:

@@ -265,20 +265,35 @@ class _Summaries(NamedTuple):
         """Return whether the output has a summary that only this run can have printed.
 
         A passing summary of a tool that sums up also needs readers that keep lines about failures.
+        Where the line has several runs and may hide a failure of the last one, each run needs one.
         """
-        if (
-            self.passed and self.tool.sums
-        ):  # then what reads the output may hide a failure
-            failures = [form.text for form in self.tool.failing]
-            for words in self._readers:
-                if not keeps_failures(words, self.text, failures):
-                    return False
+        times = 1
+        if self.passed:
+            if self.tool.sums and not self._readers_keep_failures():
+                return False
+            command = self.command
+            if command and command.run_count > 1:
+                if command.shown.last_into_file or not self._readers_keep_failures():
+                    times = command.run_count
         return any(
-            form.text in self.text and self.has_form(form) for form in self._forms
+            form.text in self.text and self.has_form(form, times)
+            for form in self._forms
         )
 
-    def has_form(self, form: SummaryForm) -> bool:
-        """Return whether a line has a form under its condition, and only the run can print it."""
+    def _readers_keep_failures(self) -> bool:
+        """Return whether all that reads the output seems to keep the lines about failures."""
+        failures = [form.text for form in self.tool.failing]
+        return all(
+            keeps_failures(words, self.text, failures) for words in self._readers
+        )
+
+    def has_form(self, form: SummaryForm, times: int = 1) -> bool:
+        """Return whether lines have a form under its condition, and only the run can print them.
+
+        Args:
+            form: the form.
+            times: how many such lines there must be at least.
+        """
         command = self.command
         if form.condition == "filtered" and not any(
             words[0] in FILTERS for words in self._readers
@@ -295,6 +310,7 @@ class _Summaries(NamedTuple):
             printed = command.shown.printed_words
             line_limit = _COMPARED_LINE_LIMIT
 
+        count = 0
         for _, line in islice(form.lines_in(self.text), line_limit):
             words = set(PRINTED_WORD.findall(line))
             if any(words.issubset(other) for other in printed):
@@ -306,9 +322,11 @@ class _Summaries(NamedTuple):
             names_test = form.condition == "named" and "test" in line.lower()
             if not is_of_program or is_sole or names_test:
                 # such a failure may also say that the program is not there
-                if self.passed or not is_of_program:
+                if not self.passed and is_of_program:
+                    return not any_form_in(tool_table().unstarted, self.text)
+                count += 1
+                if count == times:
                     return True
-                return not any_form_in(tool_table().unstarted, self.text)
         return False
 
     def counted(self) -> TestVerdict:

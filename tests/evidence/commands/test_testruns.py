@@ -235,6 +235,19 @@ def test_a_passing_summary_is_of_the_run_alone(
     assert verdict(f"pytest | {foreign[0]}", "1 failed in 0.1s").passed is False
 
 
+@pytest.mark.parametrize(
+    ("hidden", "shown"), tables.cases("testruns", "last of several")
+)
+def test_a_passing_summary_of_an_earlier_run_is_not_that_of_a_last_one_that_is_hidden(
+    hidden: str, shown: str
+) -> None:
+    earlier = "pytest -q tests/test_ok.py"
+    summary = "1 passed in 0.1s"
+    assert verdict(f"{earlier}; {hidden}", summary).passed is None
+    assert verdict(f"{earlier}; {shown}", summary).passed is True
+    assert verdict(f"{earlier}; {hidden}", f"{summary}\n{summary}").passed is True
+
+
 @pytest.mark.parametrize(("own", "foreign"), tables.cases("testruns", "files"))
 @pytest.mark.parametrize(
     ("text", "passed"), [("2 passed in 0.1s", True), ("1 failed in 0.1s", False)]
