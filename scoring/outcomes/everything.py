@@ -152,21 +152,26 @@ def _repository_of(folder: Path) -> GitRepository | None:
 def _repositories(
     files: Iterable[File], own: GitRepository | None
 ) -> list[GitRepository]:
-    """Return the sources' own repository, then the repositories of folders where sessions worked.
+    """Return the sources' own repository, then those of folders where sessions worked or edited.
 
     Each comes once. Those of folders are in order of their paths.
     """
-    tops = set()
+    names: set[str] = set()
     for file in files:
-        for span in file.events.spans:
-            if not os.path.isabs(span.cwd) or "\0" in span.cwd:
-                continue
+        names.update(span.cwd for span in file.events.spans)
+        for edit in file.events.of(Edit):
+            names.add(os.path.dirname(file.written_file(edit).whole_path))
 
-            folder = Path(span.cwd)
-            for top in (folder, *folder.parents):
-                if (top / ".git").exists():
-                    tops.add(top)
-                    break
+    tops = set()
+    for name in names:
+        if not os.path.isabs(name) or "\0" in name:
+            continue
+
+        folder = Path(name)
+        for top in (folder, *folder.parents):
+            if (top / ".git").exists():
+                tops.add(top)
+                break
 
     repositories: dict[Path, GitRepository] = {}
     for repository in (own, *map(_repository_of, sorted(tops))):

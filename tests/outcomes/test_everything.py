@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from helpers.histories import Session
+from helpers.histories import Session, writes
 from helpers.repos import Repo
 
 NO_REPOSITORY = "no repository"
@@ -117,6 +117,20 @@ def test_the_row_of_a_repository_is_what_work_says(
         options = ("--repo-dir", repo, "--iter-log-dir", str(log))
         work = da_score("work", "--json", "--no-cache", *options).json
         assert work["summary"]["cost"] == pytest.approx(costs[repo])
+
+
+@pytest.mark.parametrize("is_repository", [True, False])
+def test_an_edit_shows_a_repository_in_which_no_session_began(
+    machine: Machine, da_score: Any, is_repository: bool
+) -> None:
+    session = Session("above", str(machine.root))
+    writes(session, 1, 5000, "app9/x.py")
+    machine.write(session)
+    if is_repository:
+        machine.repository("app9")
+    rows = everything(da_score)["everything"]["repository"]
+    names = [one["name"] for one in rows]
+    assert (str(machine.root / "app9") in names) is is_repository
 
 
 def test_as_people_read_it(machine: Machine, da_score: Any) -> None:

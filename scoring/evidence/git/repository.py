@@ -180,6 +180,12 @@ class GitRepository(ObjectReader):
         for line in answer.stdout.split(end):
             if line.startswith(prefix):
                 tops.append(os.fsdecode(line.removeprefix(prefix)))
+
+        if tops and os.path.realpath(tops[0]) == os.path.realpath(self.common_dir):
+            # so git calls that of a submodule, or of any other work tree apart from its repository
+            top = str(self.top_level)
+            if top not in tops:
+                tops[0] = top
         return tops
 
     @cached_property

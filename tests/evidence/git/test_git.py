@@ -201,6 +201,28 @@ class TestOpening:
         assert shown_commits(repository, sample.shown) == sample.shown
         assert repository.common_dir == (sample.path / ".git").resolve()
 
+    @pytest.mark.parametrize("kind", ["a submodule", "apart", "of a bare one"])
+    def test_a_work_tree_apart_from_its_repository(
+        self, tmp_path: Path, kind: str
+    ) -> None:
+        inner = Repo(tmp_path / "inner")
+        inner.commit({"a": "1"})
+        outer = Repo(tmp_path / "outer")
+        place = outer.path / "sub"
+        if kind == "a submodule":
+            local = ("-c", "protocol.file.allow=always")
+            outer.git(*local, "submodule", "-q", "add", str(inner.path), "sub")
+        elif kind == "apart":
+            separate = f"--separate-git-dir={tmp_path / 'git'}"
+            outer.git("clone", "-q", separate, str(inner.path), "sub")
+        else:
+            bare = str(tmp_path / "bare")
+            outer.git("clone", "-q", "--bare", str(inner.path), bare)
+            Repo.at(Path(bare)).git("worktree", "add", "-q", "-b", "x", str(place))
+        tops = GitRepository(place).work_tree_tops
+        assert tops[-1] == str(place)
+        assert tops[:-1] == ([bare] if kind == "of a bare one" else [])
+
     @pytest.mark.parametrize(
         "name",
         [
