@@ -156,7 +156,8 @@ def _ask_what_to_write(
     Args:
         top_level: the repository.
         without_hook: the harnesses of which a hook is offered.
-        asks: whether a person is asked. Git ignores ``.agents/`` only if a person says so.
+        asks: whether a person is asked. Git ignores ``.agents/`` only if a person says so, who is
+            not asked where it does already.
         accepts_all: whether everything else is wanted without a question. If this and ``asks`` are
             both False, nothing is wanted.
         could_derive: whether to offer a log.
@@ -173,7 +174,9 @@ def _ask_what_to_write(
         file = place_in_project(harness, top_level).path.relative_to(top_level)
         if accepted(f"Score each task of {harness}, by a hook in {file}?"):
             harnesses.append(harness)
-    hides_folder = asks and accepted("Have git ignore .agents/? Say no to commit it.")
+    hides_folder = False
+    if asks and not _ignores_agents_folder(top_level):
+        hides_folder = accepted("Have git ignore .agents/? Say no to commit it.")
     return _Wanted(derives, harnesses, hides_folder, could_derive)
 
 
@@ -356,15 +359,14 @@ def _install_hooks(harnesses: list[str], top_level: Path) -> Iterator[PlaceOfHoo
             yield place
 
 
-def _ignore_agents_folder(top_level: Path) -> Path | None:
-    """Have git ignore ``.agents/`` in this clone, and return the file that says so.
-
-    None where git ignores it already.
-    """
+def _ignores_agents_folder(top_level: Path) -> bool:
+    """Return whether git ignores ``.agents/``."""
     repository = GitRepository(top_level)
-    if repository.ask("check-ignore", "-q", ".agents/x").returncode == 0:
-        return None
+    return repository.ask("check-ignore", "-q", ".agents/x").returncode == 0
 
+
+def _ignore_agents_folder(top_level: Path) -> Path:
+    """Have git ignore ``.agents/`` in this clone, and return the file that says so."""
     path = own_repository(top_level).common_dir / "info" / "exclude"
     content = path.read_bytes() if path.is_file() else b""
     if content and not content.endswith(b"\n"):

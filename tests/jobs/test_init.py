@@ -143,12 +143,8 @@ def test_a_log_outside_of_the_repository_is_in_no_settings_file(
     assert da_score("doctor", "--no-cache").status == 0
 
 
-def test_on_a_terminal_it_names_the_settings_file_into_which_the_hook_goes(
-    place: Place, da_score: DaScore, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Without settings that git tracks these are the user's own."""
-    place.iteration(1)
-    place.session("mine", place.turn(1))
+def accepted_questions(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """Return a list that takes each question of a terminal on which a person accepts all."""
     questions: list[str] = []
 
     def accept(question: str, **_: object) -> bool:
@@ -158,6 +154,28 @@ def test_on_a_terminal_it_names_the_settings_file_into_which_the_hook_goes(
     monkeypatch.setattr(click, "confirm", accept)
     monkeypatch.setattr("scoring.cli.init.on_terminal", lambda: True)
     monkeypatch.setattr("scoring.cli.init.is_terminal", lambda _: True)
+    return questions
+
+
+@pytest.mark.usefixtures("place")
+def test_on_a_terminal_it_asks_to_have_its_folder_ignored_until_it_is(
+    da_score: DaScore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    questions = accepted_questions(monkeypatch)
+    question = "Have git ignore .agents/? Say no to commit it."
+    for written in (True, False):
+        shown = da_score("init", "--no-cache").out
+        assert ("\nWrote /.agents/ to " in shown) is written
+        assert questions.count(question) == 1
+
+
+def test_on_a_terminal_it_names_the_settings_file_into_which_the_hook_goes(
+    place: Place, da_score: DaScore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Without settings that git tracks these are the user's own."""
+    place.iteration(1)
+    place.session("mine", place.turn(1))
+    questions = accepted_questions(monkeypatch)
     shown = da_score("init", "--no-cache").out
     file = ".claude/settings.local.json"
     assert f"Score each task of claude, by a hook in {file}?" in questions
