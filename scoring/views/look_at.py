@@ -1,5 +1,6 @@
 """The units of work that most deserve a look, each with its reason and where to look."""
 
+from collections import defaultdict
 from collections.abc import Container, Iterator
 from typing import Literal, NamedTuple, TypeAlias, get_args
 
@@ -79,7 +80,7 @@ def look_at(rows: WorkRows) -> list[PlainData]:
 
     The worst reason comes first, then the dearest unit, then the newest. A unit is listed once, by
     its worst reason that has a place to look at. Of units that share a failed run only the first is
-    listed, and so is of work and its reapplication that one commit undid.
+    listed, and so is of what one commit reverted, and of work and its reapplication.
 
     Args:
         rows: the work, in the order in which it ended.
@@ -95,22 +96,40 @@ def look_at(rows: WorkRows) -> list[PlainData]:
                 break
 
     reasons.sort(key=lambda pair: _WORST_FIRST.index(pair[1].kind))
-    worst: dict[tuple[str, str], PlainData] = {}
+    events = defaultdict[tuple[str, str], list[WorkRow]](list)
+    first_reasons: dict[tuple[str, str], Reason] = {}
     for row, reason in reasons:
-        value = {
-            "unit": row.unit.unit,
-            **{
-                name: row.values.get(name)
-                for name in ("iteration", "ended", "subject", "commit")
-            },
-            "reason": reason.kind,
-            "text": reason.text,
-            "where": place_of(reason.where, row),
-        }
-        title = title_of_work(row.unit.subject or row.unit.unit)
-        shared = "" if reason.kind == "tests_failed" else title
-        worst.setdefault((reason.where, shared), value)
-    return list(worst.values())[:MOST_SHOWN]
+        # A commit that takes work back without a word may take back more than it was made for.
+        of_its_own = _title(row) if reason.kind == "taken_back" else ""
+        event = (reason.where, of_its_own)
+        events[event].append(row)
+        first_reasons.setdefault(event, reason)
+
+    listed = []
+    for event, reason in list(first_reasons.items())[:MOST_SHOWN]:
+        row = events[event][0]
+        text = reason.text
+        count = len({_title(each) for each in events[event]}) - 1
+        if reason.kind == "reverted" and count:
+            text += f", with {counted(count, 'other unit')}"
+        listed.append(
+            {
+                "unit": row.unit.unit,
+                **{
+                    name: row.values.get(name)
+                    for name in ("iteration", "ended", "subject", "commit")
+                },
+                "reason": reason.kind,
+                "text": text,
+                "where": place_of(reason.where, row),
+            }
+        )
+    return listed
+
+
+def _title(row: WorkRow) -> str:
+    """Return the title of a unit, which its reapplication shares."""
+    return title_of_work(row.unit.subject or row.unit.unit)
 
 
 def reasons_to_look(row: WorkRow, rows: WorkRows) -> list[Reason]:

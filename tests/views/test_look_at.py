@@ -463,6 +463,30 @@ def test_each_work_that_one_commit_undid_is_listed_once_and_no_revert(
     assert [row["subject"] for row in rows] == listed
 
 
+@cases(
+    "message, listed",
+    {
+        "both are one event": ("Revert #1 and #2", ["Add 2 (#2), with 1 other unit"]),
+        "it names none": ("Start again", ["Add 2 (#2)", "Add 1 (#1)"]),
+    },
+)
+def test_what_one_commit_says_that_it_reverts_is_one_row(
+    history: History, da_score: Any, message: str, listed: list[str]
+) -> None:
+    undone = {}
+    for number in (1, 2):
+        path = f"src/{number}.py"
+        text = HUNDRED_LINES.replace("made", f"m{number}")
+        title = f"Add {number} (#{number}){CREDIT}"
+        history.commit(number * DAY, title, files={path: text})
+        undone[path] = ""
+    history.commit(5 * DAY, message, files=undone)
+    rows = da_score("work", *places_of(history), "--json").json["look_at"]
+    named = [f"{row['subject']}{row['text']}" for row in rows]
+    subjects = [re.sub(r"(?<=\)).*?(, with .*)?$", r"\1", each) for each in named]
+    assert subjects == listed
+
+
 def test_of_work_at_no_known_cost_the_newest_comes_first(
     history: History, da_score: Any
 ) -> None:
