@@ -36,22 +36,12 @@ _MOST_WORDS = 64
 """How many words of a text are kept: those with the least hashes, so that two texts keep the same
 ones of the words that they share."""
 
-_MOST_DOCUMENTS = 50
-"""How many here-documents of one command are read."""
-
 _PATCHED_FILE = re.compile(
     r"(?:^|\\n)\*\*\* (?:(?:Add|Update|Delete) File|Move to): ([^\n\\]+)", re.MULTILINE
 )
 """A file that a patch writes. In a program the patch may be a string with escaped line breaks."""
 
 _PATCH_HEADER = re.compile(r"\*\*\* (Add File|Update File|Move to):? ?(.*)", re.DOTALL)
-
-_INTO = r"""[ \t]*>{1,2}[ \t]*["']?(?P<%s>[\w./+-]+)["']?"""
-_HERE = r"""[ \t]*<<-?[ \t]*["']?(?P<%s>\w+)["']?"""
-_DOCUMENT = re.compile(
-    rf"\bcat(?:{_INTO % 'to'}{_HERE % 'end'}|{_HERE % 'end2'}{_INTO % 'to2'})[ \t]*\n"
-)
-"""How a command begins by which ``cat`` writes a here-document to a file."""
 
 _DRIVE = re.compile(r"[A-Za-z]:[\\/]")
 """How an absolute path of Windows begins."""
@@ -284,7 +274,9 @@ class PathTexts:
 
     def __init__(self) -> None:
         self.texts: dict[str, int] = {}
+        # the lines of files: those that the session wrote since its last commit, and the others
         self._lines: dict[str, Counter[int]] = {}
+        self._committed: dict[str, Counter[int]] = {}
         self._shown: dict[str, Callable[[], str]] = {}
 
     def showed(self, path: str, text: Callable[[], str]) -> None:
@@ -295,6 +287,31 @@ class PathTexts:
             text: returns what was shown, which may have a number in front of each line.
         """
         self._shown[path] = text
+
+    def note_commit(self) -> None:
+        """Note a commit of the session: it has the files as they were written so far."""
+        self._committed.update(self._lines)
+        self._lines.clear()
+
+    def forget_committed(self, paths: Iterable[str] | None = None) -> None:
+        """Note that files as they were committed may be gone: what is written there then is new.
+
+        Args:
+            paths: the paths of the files, as :func:`path_in` returns them; None: any file.
+        """
+        if paths is None:
+            self._committed.clear()
+            return
+        for path in paths:
+            self._committed.pop(path, None)
+
+    def _lines_of(self, path: str) -> Counter[int]:
+        """Return the lines of a file that the session writes, as far as they are known."""
+        lines = self._lines.get(path)
+        if lines is None:
+            lines = self._committed.pop(path, Counter())
+            self._lines[path] = lines
+        return lines
 
     def path_numbers(self, paths: Iterable[str], folder: str = "") -> list[int]:
         """Return the numbers of paths, each once and in their order.
@@ -328,7 +345,7 @@ class PathTexts:
         changes = []
         for name, hashes in islice(lines.items(), PATHS_OF_A_CALL):
             path = path_in(folder, name)
-            file_lines = self._lines.setdefault(path, Counter())
+            file_lines = self._lines_of(path)
             change = hashes
             if whole:
                 shown = self._shown.pop(path, None)
@@ -359,42 +376,17 @@ class PathTexts:
 
         hashes = lines_added(new, old)
         self.take_back([change])
-        absent = apply_change(self._lines[change.path], hashes)
+        absent = apply_change(self._lines_of(change.path), hashes)
         return change._replace(hashes=hashes, absent=absent)
 
     def take_back(self, changes: Iterable[FileChange]) -> None:
         """Undo the changes of a call that was refused or failed: the files do not have them."""
         for change in changes:
             undone = [-line for line in reversed(change.hashes)]
-            apply_change(self._lines[change.path], [*undone, *change.absent])
+            apply_change(self._lines_of(change.path), [*undone, *change.absent])
 
     def number(self, text: str) -> int | None:
         """Return the number of a text, or None where it is too long to be kept."""
         if len(text) > TEXT_LIMIT:
             return None
         return self.texts.setdefault(text, len(self.texts))
-
-
-def lines_of_documents(command: str, written: list[str]) -> dict[str, Hashes]:
-    """Return the hashes of lines and words of the here-documents that ``cat`` writes to files.
-
-    Those of several documents for one file are together. One without an end is left out.
-
-    Args:
-        command: the text of the command.
-        written: the paths that the command writes; other files are left out.
-
-    Returns:
-        The lines, by the first path of ``written`` that ends as the command spells it.
-    """
-    lines: dict[str, Hashes] = {}
-    command = f"{command}\n"
-    for document in islice(_DOCUMENT.finditer(command), _MOST_DOCUMENTS):
-        mark = document["end"] or document["end2"]
-        end = command.find(f"\n{mark}\n", document.end() - 1)
-        target = "/" + (document["to"] or document["to2"])
-        path = next((path for path in written if f"/{path}".endswith(target)), "")
-        if end >= 0 and path:
-            text = command[document.end() : end]
-            lines[path] = (*lines.get(path, ()), *lines_added(text))
-    return lines

@@ -121,6 +121,7 @@ class Observations(ObservedTalk):
         opened = self.open_call(call)
         opened.folder = with_slashes(folder)
         opened.commits = [CommitRequest("" if folder else None, by_other_tool=True)]
+        self.files.note_commit()
         self.count_call(opened)
 
     def note_edit(
@@ -199,6 +200,11 @@ class Observations(ObservedTalk):
         if opened.run and self._line_of_commit == opened.place.line:
             opened.run = opened.run._replace(follows_commit=True)
 
+        self._commits.note_command(opened, commands)
+        if opened.commits:
+            self._line_of_commit = opened.place.line
+            self.files.note_commit()
+        opened.note_resets(commands, self.files)
         opened.note_writes(commands, text, self.files)
         patched = paths_patched(patch)
         if patched:
@@ -209,11 +215,6 @@ class Observations(ObservedTalk):
         for command in commands:
             for path in work_trees_added(command.words):
                 self._work_trees.add(posixpath.join(folder, path))
-        opened.note_resets(commands, self.files)
-        self._commits.note_command(opened, commands)
-        if opened.commits:
-            self._line_of_commit = opened.place.line
-
         opened.note_programs(commands)
 
     def note_result(self, call: object, failed: bool | None, text: str) -> None:

@@ -37,7 +37,7 @@ from .edits import (
     PATHS_OF_A_CALL,
     FileChange,
     PathTexts,
-    lines_of_documents,
+    path_in,
 )
 from .events import (
     AgentStarted,
@@ -54,6 +54,7 @@ from .events import (
     WorkReset,
     key_of,
 )
+from .here_documents import lines_of_documents
 
 NAMES_OF_A_CALL = 240
 """How many programs are kept of one call."""
@@ -309,6 +310,7 @@ class OpenCall(Struct, eq=False):
         self.note(PossibleEdit, paths.path_numbers(possible))
         self.note(UnseenEdit, paths.path_numbers(unseen))
         self.note(FileRemoved, paths.path_numbers(removed[:PATHS_OF_A_CALL]))
+        paths.forget_committed(path_in("", path) for path in removed)
         if targets:
             documents = lines_of_documents(text, targets)
             self.written = paths.changes(documents, "", whole=">>" not in text)
@@ -331,6 +333,7 @@ class OpenCall(Struct, eq=False):
         if code is not None:
             number = paths.number(code) if code else None
             self.effects.append(CodeSwitched(*self.place, number, is_tested))
+            paths.forget_committed()
             self.may_restore = may_restore(commands)
 
     def _tests_come_last(self, commands: Sequence[ShellCommand]) -> bool:

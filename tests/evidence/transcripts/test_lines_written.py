@@ -32,12 +32,12 @@ from scoring.evidence.transcripts.edits import (
     WrittenFile,
     is_word,
     lines_added,
-    lines_of_documents,
     lines_patched,
     word_hashes,
 )
 from scoring.evidence.transcripts.events import Edit, LinesWritten, key_of_text
 from scoring.evidence.transcripts.facts import TranscriptPlaces
+from scoring.evidence.transcripts.here_documents import lines_of_documents
 
 OLD, NEW, MORE = "print(one)", "print(two)", "print(three)"
 
@@ -199,6 +199,10 @@ def write(content: str, name: str = "t9") -> list[Line]:
     return call("Write", name, file_path="/work/app/a.py", content=content)
 
 
+def bash(command: str, name: str = "t1") -> list[Line]:
+    return call("Bash", name, command=command)
+
+
 PATCH = f"*** Begin Patch\n*** Update File: a.py\n-{OLD}\n+{NEW}\n*** End Patch"
 
 
@@ -300,6 +304,40 @@ def shell(script: str) -> Line:
         ),
         "a file that was written": (
             [*write(NEW, "t0"), *write(f"{NEW}\n{MORE}")],
+            [hashes(NEW), hashes(MORE)],
+        ),
+        "a file that was committed": (
+            [*write(NEW, "t0"), *bash("git commit -m A"), *write(f"{NEW}\n{MORE}")],
+            [hashes(NEW), hashes(MORE)],
+        ),
+        "one that was committed and deleted": (
+            [
+                *write(NEW, "t0"),
+                *bash("git commit -m A"),
+                *bash("git rm a.py && git commit -m B", "t2"),
+                *write(f"{NEW}\n{MORE}"),
+            ],
+            [hashes(NEW), hashes(NEW, MORE)],
+        ),
+        "one that was committed, where another one was deleted": (
+            [
+                *write(NEW, "t0"),
+                *bash("git commit -m A"),
+                *bash("rm b.py", "t2"),
+                *write(f"{NEW}\n{MORE}"),
+            ],
+            [hashes(NEW), hashes(MORE)],
+        ),
+        "one that was committed on another branch": (
+            [
+                *write(NEW, "t0"),
+                *bash("git commit -m A; git checkout -b b origin/main"),
+                *write(f"{NEW}\n{MORE}"),
+            ],
+            [hashes(NEW), hashes(NEW, MORE)],
+        ),
+        "one that was deleted before a commit": (
+            [*write(NEW, "t0"), *bash("rm a.py"), *write(f"{NEW}\n{MORE}")],
             [hashes(NEW), hashes(MORE)],
         ),
         "a here-document": (
