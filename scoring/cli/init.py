@@ -156,8 +156,7 @@ def _ask_what_to_write(
     Args:
         top_level: the repository.
         without_hook: the harnesses of which a hook is offered.
-        asks: whether a person is asked. Git ignores ``.agents/`` only if a person says so, who is
-            not asked where it does already.
+        asks: whether a person is asked. Git ignores ``.agents/`` only if a person says so.
         accepts_all: whether everything else is wanted without a question. If this and ``asks`` are
             both False, nothing is wanted.
         could_derive: whether to offer a log.
@@ -204,9 +203,8 @@ def _write_the_rest(
 
     settings_file = top_level / SETTINGS_FILE
     hook_paths = [hook.path for hook in hooks]
-    untracked = _untracked(
-        [settings_file, settings.iter_log_dir, *hook_paths], top_level
-    )
+    new_paths = [settings_file, settings.iter_log_dir, *hook_paths]
+    untracked = _untracked(new_paths, top_level)
     if settings.json:
         value: PlainData = {"path": settings_file, "rubric": settings.rubric}
         if derivation:
@@ -361,8 +359,8 @@ def _install_hooks(harnesses: list[str], top_level: Path) -> Iterator[PlaceOfHoo
 
 def _ignores_agents_folder(top_level: Path) -> bool:
     """Return whether git ignores ``.agents/``."""
-    repository = GitRepository(top_level)
-    return repository.ask("check-ignore", "-q", ".agents/x").returncode == 0
+    answer = GitRepository(top_level).ask("check-ignore", "-q", ".agents/x")
+    return answer.returncode == 0
 
 
 def _ignore_agents_folder(top_level: Path) -> Path:

@@ -229,7 +229,7 @@ def _refuse_several_folders(folder: Path) -> None:
     """Refuse folders that commas separate, as dot-agents takes them.
 
     Raises:
-        OptionError: the text is no folder, and all that its commas separate are.
+        OptionError: the folder does not exist, and all that its commas separate do.
     """
     parts = str(folder).split(",")
     if len(parts) > 1 and not folder.exists() and all(map(os.path.isdir, parts)):
