@@ -95,7 +95,8 @@ class Inversion(NamedTuple):
         return self.inverted >= _EXACT * self.changed
 
 
-def _everything(_: str) -> bool:
+def everything(_: str) -> bool:
+    """Let the lines of every file count."""
     return True
 
 
@@ -111,7 +112,7 @@ class _ChangedLines(NamedTuple):
     removed: LinesByFile
 
 
-def _changed_lines(patch: Patch, counts: Counts = _everything) -> _ChangedLines:
+def _changed_lines(patch: Patch, counts: Counts = everything) -> _ChangedLines:
     """Return the significant lines that a patch changes, in files that count."""
     lines = _ChangedLines({}, {})
     for file in patch:
@@ -124,7 +125,7 @@ def _changed_lines(patch: Patch, counts: Counts = _everything) -> _ChangedLines:
     return lines
 
 
-def inversion(work: Patch, other: Patch, counts: Counts = _everything) -> Inversion:
+def inversion(work: Patch, other: Patch, counts: Counts = everything) -> Inversion:
     """Return how much of a work's patch another patch inverts.
 
     Args:
@@ -253,28 +254,34 @@ def _sum(files: LinesByFile) -> Counter[int]:
     return total
 
 
-def does_again(patch: Patch, inverted: Inversion, least: float = HALF) -> bool:
+def does_again(
+    patch: Patch, inverted: Inversion, counts: Counts, least: float = HALF
+) -> bool:
     """Return whether a patch does again enough of what was undone, if anything was.
 
     Args:
         patch: what a commit changes.
         inverted: what was undone of some work. The patch does it again where it adds lines that
             were taken, or removes lines that were restored.
+        counts: says of a path whether the lines of the patch in its file count.
         least: the fraction of it that is enough.
     """
-    lines = _changed_lines(patch)
+    lines = _changed_lines(patch, counts)
     again = _common(inverted.taken, lines.added) + _common(
         inverted.restored, lines.removed
     )
     return inverted.inverted > 0 and again >= least * inverted.inverted
 
 
-def put_back(patches: Iterable[Patch], taken: LinesByFile) -> int | None:
+def put_back(
+    patches: Iterable[Patch], taken: LinesByFile, counts: Counts
+) -> int | None:
     """Count the lines that one patch removes and a later one adds again.
 
     Args:
         patches: what commits change, oldest first.
         taken: the keys of the lines in question, by file.
+        counts: says of a path whether the lines of its file count.
 
     Returns:
         How many lines; None where one patch adds at least half of ``taken`` beyond what earlier
@@ -284,7 +291,7 @@ def put_back(patches: Iterable[Patch], taken: LinesByFile) -> int | None:
     missing = 0
     count = 0
     for patch in patches:
-        lines = _changed_lines(patch)
+        lines = _changed_lines(patch, counts)
         added = _common(taken, lines.added)
         if added and added - missing >= half:
             return None

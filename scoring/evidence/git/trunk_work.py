@@ -32,7 +32,7 @@ from .facts import (
 )
 from .fates import fates
 from .followed_lines import Fate, FollowedTrunk
-from .inversion import HALF, WHOLE, does_again, has_content_of, inversion
+from .inversion import HALF, WHOLE, has_content_of, inversion
 from .not_missed import why_not_missed
 from .undoing import LEAST_LINES, Candidate, Work
 
@@ -369,7 +369,7 @@ class WorkOnTrunk:
         for (commit, _), patch in zip(later, self._history.patches(later), strict=True):
             if patch is None:
                 continue
-            is_back = does_again(patch, taker.all_text)
+            is_back = taker.is_undone_by(patch)
             if not taker.all_text.lines:  # as of pictures
                 is_back = has_content_of(patch, taker.work.patch)
             if is_back:
@@ -399,7 +399,7 @@ class WorkOnTrunk:
             if commit in again:
                 return commit
             patch = self._history.own_patch(commit, self._graph.parents[commit])
-            if patch is not None and does_again(patch, taker.all_text, WHOLE):
+            if patch is not None and taker.is_undone_by(patch, WHOLE):
                 return commit
         return ""
 

@@ -18,7 +18,16 @@ from scoring.evidence.scopes import is_product, is_side_file
 from .changes import CommitPair
 from .commit_names import only_tidies
 from .followed_lines import Fate, FollowedTrunk
-from .inversion import HALF, WHOLE, Inversion, inversion, put_back
+from .inversion import (
+    HALF,
+    WHOLE,
+    Counts,
+    Inversion,
+    does_again,
+    everything,
+    inversion,
+    put_back,
+)
 from .patches import Patch
 
 LEAST_LINES = 5  # lines of code that work changed at least, to be judged without words
@@ -93,6 +102,28 @@ class Candidate:
     def code(self) -> Inversion:
         """What the commit inverts of the work, in files of code."""
         return inversion(self.work.patch, self.patch, self.trunk.counts)
+
+    @cached_property
+    def _has_to_come_back(self) -> tuple[Inversion, Counts]:
+        """What the commit undid and has to come back, and which files it may come back in.
+
+        That is what it undid in code of the product; where that is nothing, in other files of the
+        product; or else in other code; or else in any file.
+        """
+        for counts in (self._is_product_code, is_product, self.trunk.counts):
+            undone = inversion(self.work.patch, self.patch, counts)
+            if undone.inverted:
+                return undone, counts
+        return self.all_text, everything
+
+    def _is_product_code(self, path: str) -> bool:
+        """Return whether a file is code, and part of the product."""
+        return self.trunk.counts(path) and is_product(path)
+
+    def is_undone_by(self, patch: Patch, least: float = HALF) -> bool:
+        """Return whether a later patch does again at least a fraction of what the commit undid."""
+        undone, counts = self._has_to_come_back
+        return does_again(patch, undone, counts, least)
 
     def is_taker(self) -> bool:
         """Return whether one of the rules says that the commit took the work back."""
@@ -199,7 +230,8 @@ class Candidate:
             return False
 
         between = trunk.graph.since(work, trunk.graph.trunk_index(self.commit) + 1)
-        count = put_back(filter(None, trunk.history.patches(between)), self.code.taken)
+        patches = filter(None, trunk.history.patches(between))
+        count = put_back(patches, self.code.taken, trunk.counts)
         if count is None:
             return False
         taken = fate.taken_by[self.commit]

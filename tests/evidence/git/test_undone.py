@@ -111,6 +111,30 @@ def came_back_in_another_file(folder: Path) -> Scene:
     return Scene(repo, work, by, back)
 
 
+def added_again_in(path: str, *, work: str = "alpha.py") -> Callable[[Path], Scene]:
+    """Return a history in which a file is deleted and its lines come again in another one."""
+
+    def build(folder: Path) -> Scene:
+        repo = start(folder)
+        added = repo.commit({work: functions("alpha")}, "feat: alpha")
+        by = repo.commit({work: None}, f"Revert {added}")
+        back = repo.commit({path: functions("alpha")}, "keep it")
+        return Scene(repo, added, by, back)
+
+    return build
+
+
+def copied_before_to(path: str) -> Callable[[Path], Scene]:
+    """Return a history in which a file is copied to another one and deleted after that."""
+
+    def build(folder: Path) -> Scene:
+        repo, work = with_work(folder)
+        repo.commit({path: functions("alpha")}, "keep it")
+        return Scene(repo, work, takes_back(repo, "tidy"))
+
+    return build
+
+
 def came_back_for_more_than_half(folder: Path) -> Scene:
     repo = start(folder)
     work = repo.commit({"alpha.py": functions("alpha")}, "feat: alpha")
@@ -645,6 +669,15 @@ REVERTED = {
     "title-of-an-agents-commit": title_of_an_agents_commit,
     "ninety-five-percent": partly(19),
     "nine-tenths-dropped": partly(18, "Drops #71."),
+    "kept-in-a-document": added_again_in("notes/alpha.txt"),
+    "kept-in-a-changelog": added_again_in("CHANGELOG"),
+    "kept-in-a-lock-file": added_again_in("alpha.lock"),
+    "kept-in-data": added_again_in("alpha.json"),
+    "kept-in-a-test": added_again_in("tests/alpha.py"),
+    "kept-in-an-example": added_again_in("examples/alpha.py"),
+    "test-kept-in-a-document": added_again_in("notes.txt", work="tests/alpha.py"),
+    "settings-kept-in-a-document": added_again_in("notes.txt", work="alpha.json"),
+    "copied-to-a-document-before": copied_before_to("notes/alpha.txt"),
     "not-kept-by-a-branch": gone_after_a_branch_that_did_not_keep_it,
     "merged-after-the-work": gone_in_a_branch_that_is_merged_after_another_with_the_work,
 }
@@ -657,6 +690,7 @@ TAKEN_BACK = {
 }
 STANDS = {
     "rewritten-and-a-copy-removed": rewritten_and_a_copy_removed,
+    "copied-to-code-before": copied_before_to("lib/alpha.py"),
     "moved-with-a-gap": moved_with_a_gap,
     "replaced-in-a-merge": replaced_in_a_merge,
     "in-two-commits": in_two_commits,
@@ -691,6 +725,9 @@ STANDS = {
 }
 CAME_BACK = {
     "revert-of-a-revert": reverted_and_reverted(2),
+    "document-in-a-document": added_again_in("notes.txt", work="docs/alpha.md"),
+    "test-in-a-test": added_again_in("tests/b.py", work="tests/a.py"),
+    "settings-in-code": added_again_in("a.js", work="a.json"),
     "by-content-alone": came_back_by_content_alone,
     "in-another-file": came_back_in_another_file,
     "for-more-than-half": came_back_for_more_than_half,
