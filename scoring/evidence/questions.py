@@ -8,7 +8,7 @@ from typing import NamedTuple
 from scoring.frozen import Frozen, Texts
 from scoring.grouping import lists_by_key
 from scoring.log.model import IterationRecord, Records
-from scoring.text import trim
+from scoring.text import short, trim
 
 from .artifacts import artifact_place
 from .attribution.attributed import AttributedScan
@@ -22,6 +22,7 @@ from .git.authorship import AttributedHistory
 from .git.checkpoints import Checkpoint
 from .git.commit_history import WrittenCommit
 from .git.facts import GitFacts, Landing
+from .git.patches import FileLine
 from .harnesses.scan import Scan
 from .rules import Sources
 from .scopes import is_document
@@ -112,8 +113,8 @@ def ask_transcripts(
         questions.append(asking.question(item.record, further, item.window, unnamed))
 
     work.read.lines_added = git.lines_added
-    if sources.trusted:  # an edit leaves out what moves too
-        work.read.lines_added = partial(git.lines_added, is_strict=True, is_net=True)
+    if sources.trusted:
+        work.read.lines_added = partial(_lines_of_sessions, git)
     answers = scan.observe(work.read, questions, became)
     further_answers = answers[len(records) :]
     return TranscriptAnswers(
@@ -124,6 +125,24 @@ def ask_transcripts(
         ],
         work=work.read,
     )
+
+
+def _lines_of_sessions(
+    git: AttributedHistory, shas: Collection[str]
+) -> dict[str, Mapping[FileLine, int]]:
+    """Return the lines that commits add, of which their sessions have to have written the most.
+
+    Raises:
+        GaveUpError: this partial clone lacks files of one of the commits, which is proposed.
+    """
+    # an edit leaves out what moves too
+    added = git.lines_added(shas, is_strict=True, is_net=True)
+    git_time = git.repository.time
+    if git_time.lacks_files:
+        for sha in git.proposed.intersection(shas) - added.keys():
+            problem = f"this partial clone lacks files that {short(sha)} changed"
+            git_time.give_up(problem, "its lines are not known")
+    return added
 
 
 class _LogCommits(NamedTuple):

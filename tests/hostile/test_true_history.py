@@ -270,6 +270,28 @@ def test_no_gate_holds_where_git_gave_up(
     assert why in checked.err
 
 
+@pytest.mark.parametrize(
+    ("name", "is_proposed", "status"),
+    [
+        pytest.param("HEAD:src/a.py", True, 1, id="those of its commit"),
+        pytest.param("HEAD:README", True, 3, id="others"),
+        pytest.param("HEAD:src/a.py", False, 0, id="those of a commit of the trunk"),
+    ],
+)
+def test_no_gate_holds_where_a_partial_clone_lacks_files_of_proposed_work(
+    change: Repo, check: Check, name: str, is_proposed: bool, status: int
+) -> None:
+    change.branch("own")
+    if is_proposed:
+        change.git("branch", "-f", "master", "HEAD~1")
+    change.git("config", "remote.origin.promisor", "true")
+    change.lose(name)
+    checked = check("--no-failing-tests")
+    assert checked.status == status
+    has_given_up = "this partial clone lacks files" in checked.err
+    assert has_given_up == (status == 1)
+
+
 def test_failures_for_size_keep_no_other_commit_from_being_compared(
     change: Repo, monkeypatch: pytest.MonkeyPatch
 ) -> None:
