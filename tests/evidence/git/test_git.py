@@ -355,6 +355,11 @@ class TestGitItself:
                 r"{path}: git log failed: error: one fatal: two",
             ),
             (
+                "log",
+                "error: one\nerror: one\nfatal: one one",
+                r"{path}: git log failed: error: one fatal: one one",
+            ),
+            (
                 "cat-file",
                 "fatal: out of memory",
                 "out of memory",
