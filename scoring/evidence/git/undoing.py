@@ -104,11 +104,11 @@ class Candidate:
         return inversion(self.work.patch, self.patch, self.trunk.counts)
 
     @cached_property
-    def _has_to_come_back(self) -> tuple[Inversion, Counts]:
-        """What the commit undid and has to come back, and which files it may come back in.
+    def _undone_product(self) -> tuple[Inversion, Counts]:
+        """What the commit undid in the work's most telling files, and which files these are.
 
-        That is what it undid in code of the product; where that is nothing, in other files of the
-        product; or else in other code; or else in any file.
+        They are code of the product; where it undid nothing in such, other files of the product; or
+        else other code; or else any file.
         """
         for counts in (self._is_product_code, is_product, self.trunk.counts):
             undone = inversion(self.work.patch, self.patch, counts)
@@ -121,9 +121,14 @@ class Candidate:
         return self.trunk.counts(path) and is_product(path)
 
     def is_undone_by(self, patch: Patch, least: float = HALF) -> bool:
-        """Return whether a later patch does again at least a fraction of what the commit undid."""
-        undone, counts = self._has_to_come_back
-        return does_again(patch, undone, counts, least)
+        """Return whether a later patch does again at least a fraction of what the commit undid.
+
+        That has to hold for all lines in all files, and for those of the product in files of it.
+        """
+        if not does_again(patch, self.all_text, everything, least):
+            return False
+        product, counts = self._undone_product
+        return does_again(patch, product, counts, least)
 
     def is_taker(self) -> bool:
         """Return whether one of the rules says that the commit took the work back."""

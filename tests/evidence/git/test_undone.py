@@ -124,6 +124,18 @@ def added_again_in(path: str, *, work: str = "alpha.py") -> Callable[[Path], Sce
     return build
 
 
+def one_line_of_the_product_again(folder: Path) -> Scene:
+    """The work has two lines of code and many of tests. One of the two comes again."""
+    repo = start(folder)
+    work = repo.commit(
+        {"alpha.py": functions("alpha", 1), "test_alpha.py": functions("test")},
+        "feat: alpha",
+    )
+    by = repo.commit({"alpha.py": None, "test_alpha.py": None}, f"Revert {work}")
+    repo.commit({"alpha.py": "def alpha_0():\n    return 0\n"}, "feat: zero")
+    return Scene(repo, work, by)
+
+
 def copied_before_to(path: str) -> Callable[[Path], Scene]:
     """Return a history in which a file is copied to another one and deleted after that."""
 
@@ -677,6 +689,7 @@ REVERTED = {
     "kept-in-an-example": added_again_in("examples/alpha.py"),
     "test-kept-in-a-document": added_again_in("notes.txt", work="tests/alpha.py"),
     "settings-kept-in-a-document": added_again_in("notes.txt", work="alpha.json"),
+    "one-line-of-the-product-again": one_line_of_the_product_again,
     "copied-to-a-document-before": copied_before_to("notes/alpha.txt"),
     "not-kept-by-a-branch": gone_after_a_branch_that_did_not_keep_it,
     "merged-after-the-work": gone_in_a_branch_that_is_merged_after_another_with_the_work,
