@@ -262,6 +262,7 @@ SHADES = "".join(f"shade{n} = 'dark color {n}000'\n" for n in range(8))
     "made_of_it, state",
     {
         "a formatter": (SHADES.replace("'", '"'), "unclear"),
+        "a formatter that changes case": (SHADES.upper(), "unclear"),
         "a formatter, in part": (
             "".join(SHADES.splitlines(True)[:3]).replace("'", '"'),
             "lost",

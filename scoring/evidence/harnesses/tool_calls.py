@@ -21,7 +21,14 @@ _COMMANDS = ("command", "cmd", "CommandLine")
 _FOLDERS = ("cwd", "workdir", "dir_path", "directory", "Cwd")
 _IN_BACKGROUND = ("run_in_background", "is_background", "fireAndForget")
 _REPOSITORIES = ("repo_path", "repoPath", "path", "cwd", "directory")
-_PATHS = ("file_path", "path", "filePath", "notebook_path", "TargetFile")
+_PATHS = (
+    "file_path",
+    "path",
+    "filePath",
+    "notebook_path",
+    "target_notebook",
+    "TargetFile",
+)
 _WHOLE = ("content", "contents", "file_text", "CodeContent")
 _OLD = (
     "old_string",

@@ -176,9 +176,13 @@ def _hashes_of_lines(text: str) -> Iterable[int]:
 
 
 def word_hashes(text: str) -> set[int]:
-    """Return the hashes of the words in a text that have at least four letters or digits."""
+    """Return the hashes of the words in a text that have at least four letters or digits.
+
+    The case of Latin letters does not count: a formatter may change it, as of keywords of SQL.
+    """
     # to split takes a fifth of the time
-    words = set(text.encode("utf-8", "replace").translate(_WITHOUT_MARKS).split())
+    ignoring_case = text.encode("utf-8", "replace").lower()
+    words = set(ignoring_case.translate(_WITHOUT_MARKS).split())
     if not text.isascii():
         with_other_letters = {word for word in words if not word.isascii()}
         words -= with_other_letters

@@ -74,6 +74,13 @@ def transcript(
     return events_of(put(tmp_path / PROJECT / name, *lines), "cursor")
 
 
+@pytest.mark.parametrize("key", ["target_notebook", "path"])
+def test_a_notebook_is_edited(tmp_path: Path, key: str) -> None:
+    given = {key: "/work/app/n.ipynb", "old_string": "a", "new_string": "b"}
+    events = transcript(tmp_path, user("Plot", STAMP), agent("EditNotebook", **given))
+    assert seen(events)["edits"] == ["/work/app/n.ipynb"]
+
+
 def test_a_transcript_says_what_was_done_and_not_how_it_ended(tmp_path: Path) -> None:
     events = transcript(tmp_path, *map(written, STORY))
     expected = {name: FOUND[name] for name in ("responses", "edits", "corrections")}
