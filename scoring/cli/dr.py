@@ -377,7 +377,7 @@ def calibrate(
     if not collection.labeled:
         raise InputError(
             f"{directory}: no labeled transcript; "
-            f"a label is an object under {meter.KEY} beside the rounds"
+            f"a label is an object under {meter.KEY} next to the rounds"
         )
 
     why_no_semantic = ""

@@ -16,6 +16,7 @@ from scoring.log.load import no_such_entry
 from scoring.log.parse import ENTRIES, MOST_IN_ENTRY, parse_iteration_record
 from scoring.log.schema import (
     DescribedField,
+    closest_field,
     described_fields,
     faults_of,
     numberless_path,
@@ -129,17 +130,23 @@ def _field_at(path: str, version: int) -> DescribedField:
     Raises:
         SettingsError: no field with one value has this path, or the field must not be changed.
     """
-    problem = "stays as it is"
-    if path not in _FIXED_FIELDS:
-        problem = "is not a field that holds one value"
-        field_path = numberless_path(path).removesuffix("[]")
-        for field in described_fields(ENTRIES[version]):
-            holds_one_value = field.kind != "block" and not field.path.endswith("[]")
-            if field.path == field_path and holds_one_value:
-                return field
+    hint = "da-score log schema entry lists the fields"
+    if path in _FIXED_FIELDS:
+        raise SettingsError(f"{path}: stays as it is in schema {version}; {hint}")
 
+    fields = {}
+    for field in described_fields(ENTRIES[version]):
+        if field.kind != "block" and not field.path.endswith("[]"):
+            fields[field.path] = field
+    field_path = numberless_path(path).removesuffix("[]")
+    if field_path in fields:
+        return fields[field_path]
+
+    meant = closest_field(path, version)
+    if meant in fields:
+        hint = f"did you mean {meant.replace('[]', '.0')}?"
     raise SettingsError(
-        f"{path}: {problem} in schema {version}; da-score log schema entry lists the fields"
+        f"{path}: is not a field that holds one value in schema {version}; {hint}"
     )
 
 

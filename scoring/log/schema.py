@@ -343,16 +343,21 @@ def _words_for(node: Node) -> str:
 
 def _suggestion(path: str, version: int) -> str:
     """Return words on what an unknown key may mean, for the end of a message, or "" without any."""
+    other = SCHEMA_NESTED if version == SCHEMA_FLAT else SCHEMA_FLAT
+    if numberless_path(path) in _paths_in_schema(other):
+        return f", which is a field of schema {other}"
+
+    meant = closest_field(path, version)
+    return f"; did you mean {meant}?" if meant else ""
+
+
+def closest_field(path: str, version: int) -> str | None:
+    """Return the path in a schema that an unknown path may mean, or None without any like it."""
     if len(path) > _LONGEST_MISSPELLED:
-        return ""
+        return None
 
     numberless = numberless_path(path)
     name = numberless.rpartition(".")[2]
-
-    other = SCHEMA_NESTED if version == SCHEMA_FLAT else SCHEMA_FLAT
-    if numberless in _paths_in_schema(other):
-        return f", which is a field of schema {other}"
-
     paths = _paths_in_schema(version)
     by_name: dict[str, str] = {}
     for field in paths:
@@ -362,9 +367,7 @@ def _suggestion(path: str, version: int) -> str:
     meant = [by_name[name]] if name in by_name else []
     meant += get_close_matches(numberless, paths, 1, _SIMILAR)
     meant += [by_name[each] for each in get_close_matches(name, by_name, 1, _SIMILAR)]
-    if meant:
-        return f"; did you mean {meant[0]}?"
-    return ""
+    return meant[0] if meant else None
 
 
 def _paths_in_schema(version: int) -> list[str]:

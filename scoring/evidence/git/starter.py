@@ -394,9 +394,6 @@ def as_text(raw: bytes) -> str:
 
 
 def on_one_line(text: bytes) -> str:
-    """Return what git printed about an error on one line, or "" when it printed nothing.
-
-    A line that git repeats, as of a damaged pack, is there once.
-    """
+    """Return what git printed about an error on one line, without repetitions; "" for nothing."""
     lines = dict.fromkeys(text.decode(errors="replace").splitlines())
     return " ".join(" ".join(lines).split())

@@ -451,5 +451,5 @@ class TestCommand:
         (tmp_path / "set").mkdir()
         for name in names:
             write_json(tmp_path / "set" / name, document(NEW))
-        why = "no labeled transcript; a label is an object under _expected beside the rounds"
+        why = "no labeled transcript; a label is an object under _expected next to the rounds"
         assert one_line(calibration(tmp_path / "set")) == f"{tmp_path / 'set'}: {why}"
