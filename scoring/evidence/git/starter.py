@@ -394,6 +394,6 @@ def as_text(raw: bytes) -> str:
 
 
 def on_one_line(text: bytes) -> str:
-    """Return what git printed about an error on one line, without repetitions; "" for nothing."""
+    """Return what git printed about an error, each line once, on one line, or "" for nothing."""
     lines = dict.fromkeys(text.decode(errors="replace").splitlines())
     return " ".join(" ".join(lines).split())
