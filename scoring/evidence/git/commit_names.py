@@ -75,6 +75,9 @@ _AGAIN = re.compile(
     r"[#!]?(\d{1,9})\b",
     re.IGNORECASE,
 )
+_LANDS_AGAIN = re.compile(
+    r"\bre-?(?:land(?:s|ed|ing)?|appl(?:y|ies|ied|ying))\b", re.IGNORECASE
+)
 _REVERT = re.compile(
     r"\A(?!feat)(?:[^:\]\"]{0,40}[:\]])*\s*revert(?:s|ed|ing)?\b", re.IGNORECASE
 )
@@ -218,10 +221,18 @@ def names_taken_back(message: str) -> TakenBackNames:
 def requests_done_again(message: str) -> set[int]:
     """Return the numbers of requests that a message says its commit does again.
 
-    As in ``Reland of #12``, ``redo of #12`` or ``same design as https://HOST/NAME/pull/12``.
+    As in ``Reland of #12``, ``redo of #12`` or ``same design as https://HOST/NAME/pull/12``. In a
+    subject that speaks of landing again each number counts, as in ``re-land it (from #12)``. A
+    revert does nothing again.
     """
-    lines = (line[:_LONGEST_LINE] for line in message.split("\n"))
-    return {int(number) for line in lines for number in _AGAIN.findall(line)}
+    lines = [line[:_LONGEST_LINE] for line in message.split("\n")]
+    if is_revert(lines[0]):
+        return set()
+    numbers = {int(number) for line in lines for number in _AGAIN.findall(line)}
+    if _LANDS_AGAIN.search(lines[0]):
+        others = _OWN_NUMBER.sub("", lines[0])
+        numbers.update(map(int, _MENTIONED_REQUEST.findall(others)))
+    return numbers
 
 
 def title_of(subject: str) -> str:
