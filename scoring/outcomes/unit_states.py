@@ -20,6 +20,7 @@ from scoring.evidence.git.facts import NOT_LANDED
 from scoring.evidence.transcripts.facts import NS, clamp_ns
 from scoring.evidence.transcripts.streams import SessionKey
 
+from .lines_before import drop_lines_before
 from .unit import NOBODY, OpenUnit, State
 
 
@@ -87,13 +88,16 @@ def follow_lines(
     if not writing or git.tip_time is None:
         return
 
+    paths = git.trunk_paths_since(min(unit.began for unit in writing) // NS)
+    without_commit = [unit for unit in writing if unit.is_known_by_lines]
+    drop_lines_before(without_commit, git, paths.names)
+
     asked = []
     for unit in writing:
         end = _end_of_horizon(unit, git, horizon)
         unit.is_young = end > git.tip_time
         asked.append(Written(git.trunk_at(end), unit.written))
 
-    paths = git.trunk_paths_since(min(unit.began for unit in writing) // NS)
     repository = git.repository
     counts = held_lines(repository, asked, paths.names, paths.moves)
     for unit, count in zip(writing, counts, strict=True):

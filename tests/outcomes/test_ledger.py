@@ -279,6 +279,27 @@ def test_a_rest_that_was_reformatted_is_unclear(
     assert state_of(work(), "rest") == state
 
 
+@cases(
+    "kept, others, state",
+    {
+        "nothing of it is kept": (False, OTHERS, "lost"),
+        "it is kept": (True, OTHERS, "landed"),
+        "nothing else is new": (False, "", "landed"),
+    },
+)
+def test_of_a_file_that_was_written_again_only_new_lines_count(
+    history: History, work: Work, kept: bool, others: str, state: str
+) -> None:
+    """As by tools that write whole files, and do not say what was there."""
+    before = "".join(f"before_{n} = compute_before({n})\n" for n in range(20))
+    history.commit(10, "Base", files={"src/a.py": before})
+    writes(history.session("s1"), 100, 1, "src/a.py", before + others)
+    made = before + others if kept else before + "x = 1\n"
+    history.commit(2 * DAY, "By hand", files={"src/a.py": made})
+    history.commit(30 * DAY, "Later")
+    assert state_of(work(), "rest") == state
+
+
 @cases("is_read, state", {"read": (True, "reverted"), "not read": (False, "unclear")})
 def test_a_rest_is_not_lost_where_git_lacks_a_file_of_a_commit_after_it(
     history: History, work: Work, is_read: bool, state: str
