@@ -196,7 +196,8 @@ def sources_by_rules(
     """
     rules_by_name = {rubric.evidence: rules_of(rubric) for rubric in rubrics}
     if len(rules_by_name) == 1:
-        return {name: sources(settings, rules) for name, rules in rules_by_name.items()}
+        of_first = replace(settings, rubric=rubrics[0].version)
+        return {name: sources(of_first, rules) for name, rules in rules_by_name.items()}
 
     options: Options = {**options_of(settings), "warn": warn}
     return {

@@ -279,6 +279,27 @@ class TestCommandLine:
             " name folders with --transcript-dir" in found.err
         )
 
+    @pytest.mark.usefixtures("scored")
+    @pytest.mark.parametrize(
+        ("rubrics", "count"),
+        [
+            pytest.param(["2.0.2", "2.1.0"], 1, id="no effect under both"),
+            pytest.param(["2.0.2", "3.1.0"], 0, id="an effect under one"),
+        ],
+    )
+    def test_names_a_rubric_that_is_compared_and_not_that_of_the_settings(
+        self,
+        da_score: DaScore,
+        monkeypatch: pytest.MonkeyPatch,
+        rubrics: list[str],
+        count: int,
+    ) -> None:
+        monkeypatch.setenv("DA_SCORE_RUBRIC", "3.0.0")
+        found = da_score("rubric", "diff", *rubrics, "--transcripts", "auto")
+        said = " has the evidence rules of the reference, which know no default"
+        assert found.err.count(f"rubric 2.0.2{said}") == count
+        assert found.err.count(said) == count
+
     def test_counts_what_a_hook_names_only_where_it_is_of_this_repository(
         self, place: Place, tmp_path: Path, da_score: DaScore
     ) -> None:
