@@ -34,6 +34,8 @@ _TABLE = Path(__file__).parent / "prices.toml"
 _PROVIDER = re.compile(r"^.*/|^.*anthropic\.")
 _VERSION = re.compile(r"(\[.*\]|@.*|-v\d+(:\d+)?|-latest|-20\d\d-?\d\d-?\d\d)$")
 _DOT = re.compile(r"(?<=\d)\.(?=\d)")
+_SERVED_FAST = re.compile(r"(.*(?:claude|gpt)-.+)-fast", re.IGNORECASE)
+"""Matches a model under the name by which some harnesses ask for its fast mode."""
 
 
 class RateKey(NamedTuple):
@@ -166,6 +168,9 @@ def _stamp_of_prices() -> bytes | None:
 
 def _rates_of(asked: RateKey) -> Rates | None:
     """Return the rates of a model under the first of its names that has some, or None."""
+    served_fast = _SERVED_FAST.fullmatch(asked.model)
+    if served_fast and not asked.service:
+        asked = asked._replace(model=served_fast[1], service="fast")
     without_provider = asked.model.rpartition("/")[2]
     without_cloud = without_provider.rpartition("anthropic.")[2]
 

@@ -124,6 +124,8 @@ class TestServices:
         [
             pytest.param("claude-opus-4-8", "fast", None, 50, id="in the price lists"),
             pytest.param("claude-opus-4-6", "fast", None, 150, id="in the table"),
+            pytest.param("claude-opus-4.6-fast", "", None, 150, id="in its name"),
+            pytest.param("grok-4-fast", "", None, 0.5, id="a name of its own"),
             pytest.param(
                 "anthropic/claude-opus-4.6", "fast", None, 150, id="spelled otherwise"
             ),
