@@ -16,6 +16,7 @@ Storage = Mapping[str, PlainData]
 
 _URL = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*(::|://)")
 _PERCENT_ESCAPE = re.compile("%[0-9A-Fa-f]{2}")
+_COLOR = re.compile("\x1b\\[[0-9;]*m")
 
 _STORES = own_table(__file__, "storage.toml")
 """Where results may be besides a folder, and the names of options there."""
@@ -69,7 +70,7 @@ def file_system(url: str, storage: Storage) -> tuple[Any, str]:
 
 
 def results_at(url: str, storage: Storage) -> ResultsPlace:
-    """Return where a data set is.
+    """Return where a data set is. In a store, delta-rs says no more than its errors.
 
     Args:
         url: its folder, which must be absolute, or its URL.
@@ -88,6 +89,8 @@ def results_at(url: str, storage: Storage) -> ResultsPlace:
             f"{url}: results may be in a folder, or at a URL of S3, Google Cloud Storage or Azure"
         )
 
+    # it would log every attempt to find credentials
+    os.environ.setdefault("RUST_LOG", "off")
     path = url.partition("://")[2].rstrip("/")
     scheme = "abfss" if store == "az" and "@" in path else store
     options = _delta_options(store, storage.get(protocol, {}))
@@ -145,10 +148,11 @@ def _delta_options(store: str, fsspec_options: PlainData) -> dict[str, str]:
 
 
 def one_line(error: BaseException, length: int = 300) -> str:
-    """Return the text of another library's error in one line.
+    """Return the text of another library's error in one line, without colors.
 
     Args:
         error: the error. The name of its class is returned where it has no text.
         length: how many characters are returned at most.
     """
-    return " ".join(str(error).split())[:length] or type(error).__name__
+    text = _COLOR.sub("", str(error))
+    return " ".join(text.split())[:length] or type(error).__name__

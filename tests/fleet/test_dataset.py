@@ -2,6 +2,7 @@
 
 import html
 import json
+import os
 import shutil
 import subprocess
 import sys
@@ -19,7 +20,7 @@ from helpers.repos import Repo
 from scoring.errors import FleetError, InputError, WriteError
 from scoring.fleet.dataset import DataSet, RepositoryState, where_of
 from scoring.fleet.fleet_toml import read_fleet
-from scoring.fleet.storage import results_at
+from scoring.fleet.storage import one_line, results_at
 from scoring.fleet.tables import FLEET_TABLES, partitioned_schema
 from scoring.log.settings import DEFAULT_LOG_DIR
 
@@ -467,3 +468,35 @@ def test_a_process_that_read_a_data_set_ends_in_peace(fleet: Path) -> None:
     for _ in range(4):
         done = subprocess.run([sys.executable, "-c", program, opened(fleet).url])
         assert done.returncode == 0
+
+
+@pytest.mark.parametrize(
+    ("asked", "url", "expected"),
+    [
+        pytest.param("", "s3://bucket/scores", "off", id="quiet in a store"),
+        pytest.param("debug", "s3://bucket/scores", "debug", id="as a user asks"),
+        pytest.param("", "/scores", None, id="a folder"),
+    ],
+)
+def test_delta_rs_logs_only_where_a_user_asks(
+    monkeypatch: pytest.MonkeyPatch, asked: str, url: str, expected: str | None
+) -> None:
+    monkeypatch.setenv("RUST_LOG", asked)
+    if not asked:
+        monkeypatch.delenv("RUST_LOG")
+    results_at(url, {})
+    assert os.environ.get("RUST_LOG") == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "line"),
+    [
+        pytest.param("no \x1b[31m↳\x1b[0m key", "no ↳ key", id="colors"),
+        pytest.param("a\n [31m b", "a [31m b", id="no colors"),
+        pytest.param("", "OSError", id="no text"),
+    ],
+)
+def test_an_error_of_another_library_is_one_line_without_colors(
+    text: str, line: str
+) -> None:
+    assert one_line(OSError(text)) == line
