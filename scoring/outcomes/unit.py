@@ -83,8 +83,6 @@ class Unit(Struct, eq=False):
         passed_later: whether the tests of its last run, which failed, passed later in its session.
         lines_there: how many written lines the trunk has when the horizon ends, or today if it is
             young; None where that cannot be counted.
-        lines_before: how many of these the trunk had when the work began; 0 unless the lines alone
-            show its fate, and the trunk has half of them in the end.
         may_be_there: whether work of which the trunk has no line may be there: rewritten, or off
             the trunk.
         may_be_undone: whether it landed, and git could not tell whether it stayed.
@@ -128,7 +126,6 @@ class Unit(Struct, eq=False):
     is_settled: bool = False
     passed_later: bool = False
     lines_there: int | None = None
-    lines_before: int = 0
     may_be_there: bool = False
     may_be_undone: bool = False
     defective: bool | None = None

@@ -107,33 +107,7 @@ def follow_lines(
         for submodule in paths.submodules:
             if any(f"/{submodule}/" in path for path in written):
                 unit.is_whole = False
-    _count_old_lines(writing, git, paths)
     _doubt_losses(writing, git, horizon, paths)
-
-
-def _count_old_lines(
-    units: Iterable[OpenUnit], git: AttributedHistory, paths: TrunkPaths
-) -> None:
-    """Count the lines that the trunk had before they were written, as where a file is rewritten.
-
-    Only for units that their lines alone show, and of which the trunk has half.
-
-    Args:
-        units: the units that wrote lines, with ``lines_there`` filled in.
-        git: the history.
-        paths: the paths that the trunk had since the first unit.
-    """
-    asked = {}
-    for unit in units:
-        old = git.trunk_at(unit.began // NS)
-        has_half = unit.lines_there and unit.lines_there * 2 >= unit.written_here
-        if old and has_half and unit.is_known_by_lines:
-            asked[unit.unit] = Written(old, unit.written)
-
-    counts = held_lines(git.repository, [*asked.values()], paths.names, paths.moves)
-    lines_before = dict(zip(asked, counts, strict=True))
-    for unit in units:
-        unit.lines_before = lines_before.get(unit.unit) or 0
 
 
 def _doubt_losses(
@@ -288,8 +262,8 @@ def decide_states(
 def _state(unit: OpenUnit, may_land: bool) -> State:
     """Return what became of a unit: talk, what its landing says, or the first of these that fits.
 
-    - ``landed``: git has no commit of it, and half of its lines that the trunk did not have before
-      are on the trunk, or in a commit that landed.
+    - ``landed``: git has no commit of it, and half of its lines are on the trunk, or in a commit
+      that landed.
     - ``open``: it may still land.
     - ``lost``: its commit did not land, or git has none and certainly not a line is on the trunk.
     - ``unclear``: anything else.
@@ -304,8 +278,7 @@ def _state(unit: OpenUnit, may_land: bool) -> State:
         return "talk"
     if landing and landing.landed_state:
         return landing.landed_state
-    new_there = (unit.lines_there or 0) - unit.lines_before
-    has_half = new_there > 0 and new_there * 2 >= unit.written_here - unit.lines_before
+    has_half = unit.lines_there and unit.lines_there * 2 >= unit.written_here
     if unit.is_known_by_lines and (has_half or unit.lines_in_unit):
         return "landed"
 

@@ -68,11 +68,7 @@ def unit_text(unit: "Unit") -> str:
     if landing and landing.part_of and unit.state == "landed":
         return f"{word}: it is part of {short(landing.part_of)}, which is on the trunk"
     if unit.lines_there is not None:
-        before = f", and had {unit.lines_before} before" if unit.lines_before else ""
-        return (
-            f"{word}: the trunk has {unit.lines_there} of the {unit.written_here} lines it wrote"
-            f"{before}"
-        )
+        return f"{word}: the trunk has {unit.lines_there} of the {unit.written_here} lines it wrote"
     if unit.state == "open":
         return f"{word}: the trunk does not have it yet"
     return word

@@ -189,20 +189,6 @@ def test_a_rest_is_what_became_of_its_lines(
     assert found["summary"][state] == found["summary"]["units"] == 1
 
 
-@cases("kept, state", {"committed": (True, "landed"), "dropped": (False, "unclear")})
-def test_lines_that_the_trunk_had_before_do_not_land(
-    history: History, work: Work, kept: bool, state: str
-) -> None:
-    """A whole file is written, most of which is as it was, and nothing shows the old text."""
-    old = "".join(f"def old_{number}(): return {number}\n" for number in range(12))
-    history.commit(10, "Start", files={"src/a.py": old})
-    writes(history.session("s1"), 100, 1, "src/a.py", old + TEXT)
-    if kept:
-        history.commit(2 * DAY, "By hand", files={"src/a.py": old + TEXT})
-    history.commit(30 * DAY, "Later")
-    assert state_of(work(), "rest") == state
-
-
 @cases("begins", {"above it": ".", "in another repository": "other"})
 @cases(
     "by_hand, state",

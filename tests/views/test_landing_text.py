@@ -47,9 +47,6 @@ def test_work_that_is_there_in_part_may_be_merged_or_be_in_a_pull_request() -> N
 def test_open_work_without_a_commit_is_known_by_the_lines_that_it_wrote() -> None:
     unit = Unit("u", "rest", state="open", written_here=18, lines_there=1)
     assert unit_text(unit) == "Open: the trunk has 1 of the 18 lines it wrote"
-    old = Unit("u", "rest", written_here=18, lines_there=12, lines_before=12)
-    text = "Unclear: the trunk has 12 of the 18 lines it wrote, and had 12 before"
-    assert unit_text(old) == text
 
 
 def test_each_state_has_one_word_for_people_and_one_in_data() -> None:
