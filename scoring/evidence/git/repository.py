@@ -380,7 +380,8 @@ def _not_a_work_tree(directory: Path, answer: Answer) -> NotARepositoryError:
 
     advice = NAME_A_REPOSITORY
     if _is_owned_by_another(answer):
-        advice = "git config --global --add safe.directory DIR trusts it"
+        command = others.strip().rpartition("\n")[2].strip()
+        advice = f"{command} trusts it"
     elif "repository extension" in why or "git repo version" in why:
         advice = "a newer git may be able to read it"
     return NotARepositoryError(f"{directory}: not a git work tree ({why}); {advice}")

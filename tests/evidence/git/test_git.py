@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import shutil
 import signal
 import stat
@@ -996,9 +997,10 @@ class TestSafeDirectory:
         )
 
     def refused(self, path: Path) -> None:
+        command = f"git config --global --add safe.directory {path} trusts it"
         with pytest.raises(
             NotARepositoryError,
-            match=r"dubious ownership.*config --global --add safe\.directory",
+            match=rf"dubious ownership.*\); {re.escape(command)}$",
         ):
             GitRepository(path)
 
