@@ -10,8 +10,19 @@ _JSON_BEGINS = re.compile(r'\{\s*"|\[\s*\{')
 _MOST_VALUES = 100
 """At how many places of an output JSON is looked for."""
 
-_STATE_OF_RESULT = ("exit_code", "session_id", "wall_time_seconds")
-"""The fields next to the output by which the result of a command is known."""
+_STATE_OF_RESULT = (
+    "exit_code",
+    "session_id",
+    "wall_time_seconds",
+    "exitCode",
+    "exit",
+    "code",
+    "status",
+)
+"""The fields next to the output by which the result of a command is known.
+
+The last ones are names that programs give to the exit code. What these hold is not believed.
+"""
 
 # a cut output has line breaks in its strings
 _json_decoder = json.JSONDecoder(strict=False)
@@ -33,6 +44,7 @@ class ProgramOutput(NamedTuple):
 
 def program_output(text: str) -> ProgramOutput:
     """Return what a program printed, with the outputs in place of results that are JSON."""
+    text = _text_in_json(text)
     printed = []
     exit_codes = []
     process = ""
@@ -61,6 +73,18 @@ def program_output(text: str) -> ProgramOutput:
 
     printed.append(text[end:])
     return ProgramOutput("".join(printed), exit_codes, process)
+
+
+def _text_in_json(text: str) -> str:
+    """Return the text that a program printed as a string of JSON, or else ``text`` itself."""
+    if text.lstrip().startswith('"'):
+        try:
+            value = _json_decoder.decode(text.strip())
+        except ValueError:
+            return text
+        if isinstance(value, str):
+            return value
+    return text
 
 
 def _results_in(value: Any) -> Iterator[dict[str, Any]]:

@@ -625,6 +625,24 @@ class TestProgram:
                 "lines.slice(-9).join('\\n')", PASSED_ALONE, True, id="its lines"
             ),
             pytest.param("r.output.slice(-16)", "1 failed in 1s", False, id="no pass"),
+            pytest.param(
+                "JSON.stringify(r.output)",
+                json.dumps("E x\n1 failed in 1s\n"),
+                False,
+                id="a failure in a string",
+            ),
+            pytest.param(
+                "{exit: r.exit_code, output: r.output}",
+                json.dumps({"exit": 1, "output": "E x\n1 failed in 1s\n"}),
+                False,
+                id="a failure under another name",
+            ),
+            pytest.param(
+                "{exit: 0, output: '2 passed in 1s'}",
+                json.dumps({"exit": 0, "output": "2 passed in 1s"}),
+                None,
+                id="a text under another name",
+            ),
             pytest.param("{...r, exit_code: 0}", json.dumps(DONE), None, id="a code"),
             pytest.param("r.output", json.dumps(DONE), None, id="JSON in the output"),
             pytest.param(
