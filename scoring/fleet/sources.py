@@ -145,9 +145,7 @@ def _repositories_at(pattern: str) -> list[FoundLog]:
         Path(place) for place in sorted(glob.glob(pattern)) if os.path.isdir(place)
     ]
     if not folders:
-        raise InputError(
-            f"{pattern}: nothing is there; change the path of its [[source]]"
-        )
+        raise InputError(f"{pattern}: nothing is there; change this [[source]]")
 
     logs = []
     for folder in folders:

@@ -134,7 +134,7 @@ def test_a_rubric_file_is_a_path_like_any_other(
 
 MISSING = {
     "a path": ('path = "nowhere"', "no such directory"),
-    "a glob": ('path = "nowhere/*"', "nothing is there; change the path of its "),
+    "a glob": ('path = "nowhere/*"', "nothing is there; change this [["),
     "a glob without a log": (
         'path = "*"',
         "no folder there is a git clone or has ",
