@@ -193,17 +193,22 @@ def became_page(
 def _cost_lines(work: WorkGroup) -> Lines:
     """Yield what the work cost, and then the cost of work that did not land and of talk.
 
-    Without any known cost, yield only that it is not known.
+    Without any known cost, yield only that it is not known, and why.
     """
     cost = work.summary["cost"]
+    unpriced = work.summary["unpriced"]
+    if cost is None and unpriced:
+        yield "What the work cost is not known."
+        yield from unpriced_lines(unpriced)
+        return
     if cost is None:
         yield (
-            "What the work cost is not known: no transcript with a known model is here "
-            "(da-score doctor says what can be fetched)."
+            "What the work cost is not known: no transcript here says which tokens of a known "
+            "model are those of one unit (da-score doctor says what can be fetched)."
         )
         return
 
-    total = cost_text(cost, is_partial=bool(work.summary["unpriced"]))
+    total = cost_text(cost, is_partial=bool(unpriced))
     text = f"It cost {total} in all"
     unknown = without_cost(work.rows)
     if unknown:
@@ -222,7 +227,7 @@ def _cost_lines(work: WorkGroup) -> Lines:
             text += " on average"
     yield f"{text}."
 
-    yield from unpriced_lines(work.summary["unpriced"])
+    yield from unpriced_lines(unpriced)
 
     costs = []
     to_nothing = work.summary["came_to_nothing"]

@@ -233,6 +233,7 @@ def test_without_a_known_cost_there_is_no_table(
         assert head == "No cost is known."
         (of_responses,) = lines
         assert of_responses.endswith(" responses have no known price: unheard-of.")
+        assert of_responses in cost(command="work").out
     of_machine = cost("--everything").out
     known = "At least $" if is_known else "No known cost for 2 sessions "
     assert of_machine.startswith(known)
