@@ -282,6 +282,8 @@ def has_room_for_all(version: str, rubric: str) -> bool:
 class Warnings:
     """The warnings of a command, which are printed together and grouped at its end.
 
+    One that says that something takes long is printed at once.
+
     Attributes:
         quiet: whether no warning is printed.
         verbose: whether each warning is printed as it comes, by itself.
@@ -300,10 +302,11 @@ class Warnings:
 
     def take(self, text: str) -> None:
         """Take a warning, and print it now or later, unless warnings are not to be printed."""
-        self.says_long = self.says_long or isinstance(text, TakesLong)
+        takes_long = isinstance(text, TakesLong)
+        self.says_long = self.says_long or takes_long
         if self.quiet:
             return
-        if self.holds and not self.verbose:
+        if self.holds and not self.verbose and not takes_long:
             self._waiting.setdefault(kind_of(text), []).append(text)
         else:
             _print_message("warning", text)

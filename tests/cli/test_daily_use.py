@@ -14,6 +14,7 @@ from helpers.labels import SOUND
 
 from rubric import newest_version
 from scoring.cli.output import Warnings
+from scoring.errors import TakesLong
 from scoring.evidence.git.repository import GitRepository
 
 LOG = ".agents/active/iteration-log"
@@ -249,6 +250,24 @@ class TestWarnings:
     ) -> None:
         text = f"branch {'n' * 1_900} is gone"
         assert self.said(capsys, text) == [f"da-score: warning: {text}"]
+
+    @pytest.mark.parametrize(
+        ("text", "is_printed"),
+        [
+            pytest.param(TakesLong("git is slow"), True, id="that git takes long"),
+            pytest.param("git is gone", False, id="not of what went wrong"),
+        ],
+    )
+    def test_are_printed_while_the_command_runs(
+        self, capsys: pytest.CaptureFixture[str], text: str, is_printed: bool
+    ) -> None:
+        warnings = Warnings()
+        warnings.holds = True
+        warnings.take(text)
+        line = f"da-score: warning: {text}\n"
+        assert capsys.readouterr().err == line * is_printed
+        warnings.say()
+        assert capsys.readouterr().err == line * (not is_printed)
 
     def said(self, capsys: pytest.CaptureFixture[str], *texts: str) -> list[str]:
         """Return the lines that a command prints that takes these warnings."""
