@@ -136,9 +136,13 @@ class Candidate:
         least = HALF if self.has_word else WHOLE
         if self.names_work and self._inverts(least):
             return True  # rule s
-        if not self.says_so and self._only_tidies():
+        if not self._undoes_lines():
             return False
+        # git is asked for the text only here, since a formatter may change all work
+        return self.says_so or not self._only_tidies()
 
+    def _undoes_lines(self) -> bool:
+        """Return whether one of the rules holds that go by lines alone."""
         code = self.code
         is_whole = (
             code.is_whole and self.all_text.share >= HALF and code.lines >= LEAST_LINES

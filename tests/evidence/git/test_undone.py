@@ -9,7 +9,9 @@ from helpers.doors import watched_doors
 from helpers.repos import Files, Repo
 
 from scoring.evidence.git.authorship import AttributedHistory
+from scoring.evidence.git.changes import CommitPair
 from scoring.evidence.git.facts import PartlyReverted, TrunkWork, Undone
+from scoring.evidence.git.line_history import LineHistory
 
 HOUR = 3_600
 DAY = 24 * HOUR
@@ -766,6 +768,31 @@ def test_is_taken_back(name: str, tmp_path: Path) -> None:
     assert found.taken_back is not None
     assert found.taken_back.by == scene.by
     assert not found.taken_back.said
+
+
+@pytest.mark.parametrize("changes_others", [True, False])
+def test_the_text_of_a_formatter_is_read_only_where_it_may_take_work_back(
+    changes_others: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It may change all work there is, and to read it takes long."""
+    asked = []
+    text_added = LineHistory.text_added
+
+    def counted(history: LineHistory, pair: CommitPair) -> dict[str, list[bytes]]:
+        asked.append(pair)
+        return text_added(history, pair)
+
+    monkeypatch.setattr(LineHistory, "text_added", counted)
+    repo = start(tmp_path)
+    work = repo.commit({"alpha.py": functions("alpha")}, "feat: alpha")
+    files: Files = {"alpha.py": None}
+    if changes_others:
+        files = {
+            name: functions(name).replace("'", '"') for name in ("alpha.py", "b.py")
+        }
+    repo.commit(files, "style: prettier")
+    assert (undone(repo, work).state == "reverted") is not changes_others
+    assert bool(asked) is not changes_others
 
 
 @pytest.mark.parametrize("name", CAME_BACK)
