@@ -164,12 +164,13 @@ def _repositories(
 
     tops = set()
     for name in names:
-        if not os.path.isabs(name) or "\0" in name:
+        if not os.path.isabs(name):
             continue
 
         folder = Path(name)
         for top in (folder, *folder.parents):
-            if (top / ".git").exists():
+            # False also where the system refuses the name, as a very long one
+            if os.path.exists(top / ".git"):
                 tops.add(top)
                 break
 

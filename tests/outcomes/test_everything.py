@@ -126,6 +126,9 @@ def test_an_edit_shows_a_repository_in_which_no_session_began(
     session = Session("above", str(machine.root))
     writes(session, 1, 5000, "app9/x.py")
     machine.write(session)
+    far = Session("far", str(machine.root))
+    writes(far, 9, 1, f"{'x' * 300}/x.py")  # no system has such a folder
+    machine.write(far)
     if is_repository:
         machine.repository("app9")
     rows = everything(da_score)["everything"]["repository"]
