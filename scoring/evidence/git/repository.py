@@ -233,7 +233,7 @@ class GitRepository(ObjectReader):
     def files_at_head(self) -> list[str]:
         """Return the paths of the files of the checked-out commit; none before the first commit."""
         answer = self.ask("ls-tree", "-r", "-z", "--name-only", "--full-tree", "HEAD")
-        return as_text(answer.stdout).split("\0")
+        return as_text(answer.stdout).split("\0")[:-1]
 
     def fetch_and_push_urls(self) -> list[str]:
         """Return the URLs of the remotes, also those for pushing, as they are configured."""

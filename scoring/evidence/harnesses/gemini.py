@@ -193,9 +193,8 @@ class GeminiReader(ToolReader):
 
     def _folder_with(self, digest: str) -> str:
         """Return the folder with a SHA-256 of its path in which a call names a file, or ""."""
-        from hashlib import (
-            sha256,
-        )  # only chats without a file that names their folder need it
+        # only chats without a file that names their folder need it
+        from hashlib import sha256
 
         for folder in self._folders_named():
             if sha256(folder.encode("utf-8", "replace")).hexdigest() == digest:

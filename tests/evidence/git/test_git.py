@@ -723,6 +723,11 @@ class TestFilesAt:
         with pytest.raises(GitError, match=f"d/b of {sha[:12]} is not in this clone"):
             GitRepository(repo.path).files_at(sha, "d", lambda _: True)
 
+    def test_at_the_head_are_none_before_the_first_commit(self, repo: Repo) -> None:
+        assert GitRepository(repo.path).files_at_head() == []
+        repo.commit({"d/a": "1", "b": "2"})
+        assert GitRepository(repo.path).files_at_head() == ["b", "d/a"]
+
 
 class TestOddCommits:
     """Commits that git's own commands would not write, but that imports and old tools did."""
