@@ -81,6 +81,7 @@ _LANDS_AGAIN = re.compile(
 _REVERT = re.compile(
     r"\A(?!feat)(?:[^:\]\"]{0,40}[:\]])*\s*revert(?:s|ed|ing)?\b", re.IGNORECASE
 )
+_REVERTS_REVERT = re.compile(r"revert\w*\W+revert", re.IGNORECASE)
 _NEGATED = re.compile(
     r"(?:\b(?:not|cannot|never|without)\b|n['\u2019]t\b)[^.;:!?,]{0,60}$", re.IGNORECASE
 )
@@ -223,10 +224,10 @@ def requests_done_again(message: str) -> set[int]:
 
     As in ``Reland of #12``, ``redo of #12`` or ``same design as https://HOST/NAME/pull/12``. In a
     subject that speaks of landing again each number counts, as in ``re-land it (from #12)``. A
-    revert does nothing again.
+    revert does nothing again, but the revert of a revert may.
     """
     lines = [line[:_LONGEST_LINE] for line in message.split("\n")]
-    if is_revert(lines[0]):
+    if is_revert(lines[0]) and not _REVERTS_REVERT.search(lines[0]):
         return set()
     numbers = {int(number) for line in lines for number in _AGAIN.findall(line)}
     if _LANDS_AGAIN.search(lines[0]):

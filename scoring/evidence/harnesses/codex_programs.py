@@ -3,6 +3,7 @@
 import json
 import re
 from collections.abc import Iterator
+from contextlib import suppress
 from itertools import islice
 from typing import Any, NamedTuple
 
@@ -78,12 +79,8 @@ def program_output(text: str) -> ProgramOutput:
 def _text_in_json(text: str) -> str:
     """Return the text that a program printed as a string of JSON, or else ``text`` itself."""
     if text.lstrip().startswith('"'):
-        try:
-            value = _json_decoder.decode(text.strip())
-        except ValueError:
-            return text
-        if isinstance(value, str):
-            return value
+        with suppress(ValueError):
+            return str(_json_decoder.decode(text.strip()))
     return text
 
 

@@ -121,6 +121,8 @@ class TestOnATrunk:
         ("feat: re-land the bar (rebased from #12) (#19)", {12}),
         ("feat: rebase the bar from #12 (#19)", set()),
         ('Revert "Reland of #12"', set()),
+        ('Revert "Add it"\n\n> Reland of #12', set()),
+        ('Revert "Revert "Add it""\n\nReland of #12', {12}),
         ("Redo the stack of 12 items", set()),
         ("Like #12", set()),
         ("This is not the second #12", set()),

@@ -352,6 +352,16 @@ def test_parts_of_the_default_model_count_once(
             id="some-of-a-named-model",
         ),
         pytest.param(
+            {"": 6, "x": 4}, {"x": (11, 9, 0, 0)}, [5, 6], {"x"}, id="lost-one-too"
+        ),
+        pytest.param(
+            {"": 6, "x": 4, "n": 5},
+            {"n": (20, 1, 0, 0), "x": (21, 9, 0, 0)},
+            [13, 14, 14],
+            {""},
+            id="some-of-either-of-two-named-models",
+        ),
+        pytest.param(
             {"": 6, "x": 4}, {"x": (4, 9, 0, 0)}, [4, 6], {"", "x"}, id="after-the-end"
         ),
     ],
