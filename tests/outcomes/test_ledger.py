@@ -280,22 +280,23 @@ def test_a_rest_that_was_reformatted_is_unclear(
 
 
 @cases(
-    "kept, others, state",
+    "others, earlier, kept, state",
     {
-        "nothing of it is kept": (False, OTHERS, "lost"),
-        "it is kept": (True, OTHERS, "landed"),
-        "nothing else is new": (False, "", "landed"),
+        "nothing of it is kept": (OTHERS, 20, "x = 1\n", "lost"),
+        "it is kept": (OTHERS, 20, OTHERS, "landed"),
+        "nothing else is new": ("", 20, "x = 1\n", "landed"),
+        "three lines of it are kept": (OTHERS, 20, OTHERS[:72], "unclear"),
+        "most of it is new": (OTHERS, 14, OTHERS[:72], "landed"),
     },
 )
 def test_of_a_file_that_was_written_again_only_new_lines_count(
-    history: History, work: Work, kept: bool, others: str, state: str
+    history: History, work: Work, others: str, earlier: int, kept: str, state: str
 ) -> None:
     """As by tools that write whole files, and do not say what was there."""
-    before = "".join(f"before_{n} = compute_before({n})\n" for n in range(20))
+    before = "".join(f"before_{n} = compute_before({n})\n" for n in range(earlier))
     history.commit(10, "Base", files={"src/a.py": before})
     writes(history.session("s1"), 100, 1, "src/a.py", before + others)
-    made = before + others if kept else before + "x = 1\n"
-    history.commit(2 * DAY, "By hand", files={"src/a.py": made})
+    history.commit(2 * DAY, "By hand", files={"src/a.py": before + kept})
     history.commit(30 * DAY, "Later")
     assert state_of(work(), "rest") == state
 

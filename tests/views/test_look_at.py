@@ -464,20 +464,37 @@ def test_each_work_that_one_commit_undid_is_listed_once_and_no_revert(
 
 
 @cases(
-    "message, listed",
+    "message, titles, listed",
     {
-        "both are one event": ("Revert #1 and #2", ["Add 2 (#2), with 1 other unit"]),
-        "it names none": ("Start again", ["Add 2 (#2)", "Add 1 (#1)"]),
+        "both are one event": (
+            "Revert #1 and #2",
+            ["Add 1", "Add 2"],
+            ["Add 2 (#2), with 1 other unit"],
+        ),
+        "the second is the first again": (
+            "Revert #1 and #2",
+            ["Add it", "Add it"],
+            ["Add it (#2)"],
+        ),
+        "it names none": (
+            "Start again",
+            ["Add 1", "Add 2"],
+            ["Add 2 (#2)", "Add 1 (#1)"],
+        ),
     },
 )
 def test_what_one_commit_says_that_it_reverts_is_one_row(
-    history: History, da_score: Any, message: str, listed: list[str]
+    history: History,
+    da_score: Any,
+    message: str,
+    titles: list[str],
+    listed: list[str],
 ) -> None:
     undone = {}
-    for number in (1, 2):
+    for number, name in enumerate(titles, 1):
         path = f"src/{number}.py"
         text = HUNDRED_LINES.replace("made", f"m{number}")
-        title = f"Add {number} (#{number}){CREDIT}"
+        title = f"{name} (#{number}){CREDIT}"
         history.commit(number * DAY, title, files={path: text})
         undone[path] = ""
     history.commit(5 * DAY, message, files=undone)
