@@ -152,6 +152,13 @@ def test_a_tag_is_not_the_base(check: Check, history: History) -> None:
         assert check("--no-failing-tests", "--base", name).status == 3
 
 
+def test_a_base_goes_with_a_gate_on_work_whatever_other_gates_there_are(
+    check: Check,
+) -> None:
+    found = check("--no-failing-tests", "--min-score", "0", "--base", "HEAD~4")
+    assert found.status == 3
+
+
 @pytest.mark.parametrize("kind", ["tag", "branch"])
 @pytest.mark.parametrize("case", [str.lower, str.upper])
 def test_a_name_of_digits_is_not_taken_for_the_base(
@@ -159,7 +166,7 @@ def test_a_name_of_digits_is_not_taken_for_the_base(
 ) -> None:
     repo = Repo.at(history.repo)
     base = repo.git("rev-parse", "HEAD~4").strip()
-    digits = case(base[:12])
+    digits = case(base[:39])  # so many have letters too
     assert check("--no-failing-tests", "--base", digits).status == 3
     repo.git(kind, digits, "HEAD")
     found = check("--no-failing-tests", "--base", digits)
