@@ -549,6 +549,29 @@ class TestBaseline:
         assert found.status == 3
         assert found.out.startswith("FAIL  iteration 3: max-drop: score 0.")
 
+    @pytest.mark.parametrize(
+        ("options", "is_noted"),
+        [
+            pytest.param([], True, id="all"),
+            pytest.param(["--task", "redirect"], False, id="of a task"),
+            pytest.param(["--last", "1"], False, id="older than the last"),
+        ],
+    )
+    def test_may_have_an_iteration_that_the_log_leaves_out(
+        self,
+        demo: Demo,
+        da_score: DaScore,
+        tmp_path: Path,
+        options: list[str],
+        is_noted: bool,
+    ) -> None:
+        before = tmp_path / "before.json"
+        before.write_text(da_score("run", "--no-write", "--json").out)
+        (demo.iter_log_dir / "iter-1.yaml").unlink()
+        gate = ["--max-drop", "1", "--baseline", before]
+        found = da_score("check", *gate, *options)
+        assert (found.status, "not in the log" in found.out) == (0, is_noted)
+
     def test_is_a_revision_that_has_the_sidecars(
         self, demo: Demo, da_score: DaScore
     ) -> None:
