@@ -33,8 +33,7 @@ from .patches import Patch
 LEAST_LINES = 5  # lines of code that work changed at least, to be judged without words
 _LEAST_PLAIN = 10  # lines that a plain removal took at least
 _LEFT = 0.1  # of what was taken, at most this fraction may be in its place
-# of what was taken, a plain removal may add at most this fraction elsewhere
-_ELSEWHERE = 0.05
+_ELSEWHERE = 0.05  # of what was taken, at most this fraction may be added elsewhere
 _LEAST_RESTORED = 5  # lines that work removed at least, where it modified only one file
 _LEAST_RUN = 2  # commits that a stale tree undoes at least
 _LONGEST_RUN = 50  # commits before a stale tree that are read at most
