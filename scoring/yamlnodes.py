@@ -26,6 +26,9 @@ MOST_EVENTS = 1_000_000
 LONGEST_PREFIX = 100
 """How many characters the prefix of a ``%TAG`` may have: each tag with its handle repeats it."""
 
+MOST_TAG_LINES = 1_000
+"""How many ``%TAG`` lines a document may have: libyaml compares each with all before it."""
+
 LONGEST_INTEGER = 100
 """No number of 64 bits has more digits than this, and reading a huge one is slow."""
 
@@ -320,10 +323,13 @@ def parse(
             nothing.
 
     Raises:
-        YamlError: the text is not YAML, nests too deep, has too long a ``%TAG``, or has more than
-            ``most_events``.
+        YamlError: the text is not YAML, nests too deep, has too long or too many a ``%TAG``, or has
+            more than ``most_events``.
     """
     import yaml  # takes 15 ms, which a log from the store does not need
+
+    if data.replace(b"\0", b"").count(b"%TAG") > MOST_TAG_LINES:  # UTF-16 has NUL
+        raise YamlError(f"more than {MOST_TAG_LINES:,} of %TAG")
 
     try:
         return _compose(data, most_events, note_more)

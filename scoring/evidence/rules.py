@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from msgspec.structs import replace
 
 from scoring.errors import LogError, TakesLong, Warn, silent
+from scoring.files import size_in_words
 from scoring.frozen import Frozen
 from scoring.log.settings import Settings
 from scoring.paths import checkout_around, real_path
@@ -69,6 +70,9 @@ class EvidenceRules(Frozen):
 
 _MANY_ENTRIES = 20_000
 """How many entries a log may have without a line that says so."""
+
+_LARGE_LOG = 64 << 20
+"""How many bytes the entries of a log may have without a line that says so."""
 
 _SECONDS_TO_READ = 10.0
 """Seconds of processor time that reading all entries may take without a line that says so."""
@@ -246,7 +250,7 @@ class Sources(Frozen):
             raise LogError(doubt)
 
         # Transcripts begin to be read before this module is loaded.
-        from scoring.log.load import largest_entry, load_log_for
+        from scoring.log.load import entry_sizes, load_log_for
 
         doubted = refuse if self.trusted else self.warn
         # the reference reads the first document without a word
@@ -265,14 +269,20 @@ class Sources(Frozen):
             unread,
         )
         seconds = time.thread_time() - begun
+        sizes = entry_sizes(iter_log_dir)
         if seconds > _SECONDS_TO_READ:
+            largest = max(sizes, key=sizes.__getitem__, default="")
             text = (
                 f"{iter_log_dir}: {len(records):,} entries took {seconds:.0f} seconds to read;"
-                f" {largest_entry(iter_log_dir)}, the largest, may list too much"
+                f" {largest}, the largest, may list too much"
             )
             self.warn(TakesLong(text))
         elif len(records) > _MANY_ENTRIES:
             text = f"{iter_log_dir}: {len(records):,} entries, which may take long"
+            self.warn(TakesLong(text))
+        elif sum(sizes.values()) > _LARGE_LOG:
+            size = size_in_words(sum(sizes.values()))
+            text = f"{iter_log_dir}: entries of {size}, which may take several times as much memory"
             self.warn(TakesLong(text))
         if self.trusted:
             return records.without_other_names()

@@ -240,19 +240,18 @@ def _say_unread(path: Path, lines: Iterable[int], unread: Warn) -> None:
         )
 
 
-def largest_entry(directory: Path | str) -> str:
-    """Return the name of the largest file of entries in a log, or "" without one.
+def entry_sizes(directory: Path | str) -> dict[str, int]:
+    """Return the size in bytes of each file of entries in a log, by its name.
 
     Raises:
         OSError: the directory cannot be listed.
     """
     with os.scandir(directory) as files:
-        sizes = {
+        return {
             file.name: file.stat(follow_symlinks=False).st_size
             for file in files
             if is_entry_name(file.name) or file.name == ARCHIVE_NAME
         }
-    return max(sizes, key=sizes.__getitem__, default="")
 
 
 def claims_read_as_false(directory: Path | str, within: Path | str | None) -> list[int]:

@@ -16,6 +16,7 @@ import time
 from array import array
 from collections.abc import Callable, Iterable
 from concurrent.futures import ProcessPoolExecutor
+from functools import partial
 from itertools import pairwise
 from pathlib import Path
 from types import SimpleNamespace
@@ -222,6 +223,17 @@ def _(_: Here) -> str:
     return refusal(lambda: parse(tags))
 
 
+@reaches("scoring.yamlnodes.MOST_TAG_LINES")
+def _(_: Here) -> str:
+    lines = [f"%TAG !{number}! tag:example.org,2000:\n" for number in range(200_000)]
+    for encoding in ("utf-8", "utf-16"):
+        few = "".join(lines[:500]) + "---\n- !3!b c\n"
+        assert parse(few.encode(encoding)) is not None
+        many = ("".join(lines) + "---\na\n").encode(encoding)
+        said = refusal(partial(parse, many))
+    return said
+
+
 @reaches("scoring.log.schema.MOST_SUGGESTED")
 def _(_: Here) -> str:
     keys = "".join(f"task_i{number}: 1\n" for number in range(40_000))
@@ -281,6 +293,19 @@ def _(here: Here) -> str:
 
     said: list[str] = []
     sources = Sources.under(ATTRIBUTED, here.folder, options={"warn": said.append})
+    sources.entries([], here.folder, silent)
+    return "".join(said)
+
+
+@reaches("scoring.evidence.rules._LARGE_LOG")
+def _(here: Here) -> str:
+    said: list[str] = []
+    sources = Sources.under(ATTRIBUTED, here.folder, options={"warn": said.append})
+    text = f"schema_version: 2\niteration: 1\nsummary: {'x' * 1000}\n"
+    (here.folder / "iter-1.yaml").write_text(text)
+    sources.entries([], here.folder, silent)
+    assert not said
+    here.patch.setattr("scoring.evidence.rules._LARGE_LOG", 1000)
     sources.entries([], here.folder, silent)
     return "".join(said)
 
