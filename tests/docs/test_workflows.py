@@ -169,21 +169,25 @@ def test_the_action_passes_gates_of_all_lines_on(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("is_link", "may_be_empty"),
+    ("link", "may_be_empty"),
     [
-        pytest.param(False, True, id="the change leaves the log as it was"),
-        pytest.param(True, False, id="the change empties the folder that it leads to"),
+        pytest.param("", True, id="the change leaves the log as it was"),
+        pytest.param("log", False, id="the change empties the folder it leads to"),
+        pytest.param("log/iter-1.yaml", False, id="the change removes a file it links"),
     ],
 )
 def test_the_action_lets_a_log_be_empty_only_where_the_change_leaves_it(
-    repo: Repo, tmp_path: Path, is_link: bool, may_be_empty: bool
+    repo: Repo, tmp_path: Path, link: str, may_be_empty: bool
 ) -> None:
-    entry = "entries/iter-1.yaml" if is_link else "log/iter-1.yaml"
+    entry = "entries/iter-1.yaml" if link else "log/iter-1.yaml"
     put(repo, {entry: "iteration: 1\n", "entries/x": ""})
-    if is_link:
-        (repo.path / "log").symlink_to("entries")
+    if link == "log":
+        (repo.path / link).symlink_to("entries")
+    elif link:
+        (repo.path / "log").mkdir()
+        (repo.path / link).symlink_to("../entries/iter-1.yaml")
     base = repo.commit({"README": "x\n"})
-    repo.commit({"entries/iter-1.yaml": None} if is_link else {"README": "y\n"})
+    repo.commit({"entries/iter-1.yaml": None} if link else {"README": "y\n"})
 
     found = run_the_action(repo.path, tmp_path, "--no-over-claims", base)
     assert ("<--allow-empty>" in found.stdout) == may_be_empty
