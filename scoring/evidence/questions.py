@@ -133,15 +133,17 @@ def _lines_of_sessions(
     """Return the lines that commits add, of which their sessions have to have written the most.
 
     Raises:
-        GaveUpError: this partial clone lacks files of one of the commits, which is proposed.
+        GaveUpError: the lines of one of the commits, which is proposed, cannot be read: this
+            partial clone lacks its files, or it is too large.
     """
     # an edit leaves out what moves too
     added = git.lines_added(shas, is_strict=True, is_net=True)
     git_time = git.repository.time
-    if git_time.lacks_files:
-        for sha in git.proposed.intersection(shas) - added.keys():
+    for sha in git.proposed.intersection(shas) - added.keys():
+        problem = f"the lines that {short(sha)} changed cannot be read"
+        if git_time.lacks_files:
             problem = f"this partial clone lacks files that {short(sha)} changed"
-            git_time.give_up(problem, "its lines are not known")
+        git_time.give_up(problem, "its lines are not known")
     return added
 
 

@@ -292,6 +292,23 @@ def test_no_gate_holds_where_a_partial_clone_lacks_files_of_proposed_work(
     assert has_given_up == (status == 1)
 
 
+@pytest.mark.parametrize(("is_proposed", "status"), [(True, 1), (False, 0)])
+def test_no_gate_holds_where_proposed_work_has_too_many_lines(
+    change: Repo,
+    check: Check,
+    monkeypatch: pytest.MonkeyPatch,
+    is_proposed: bool,
+    status: int,
+) -> None:
+    change.branch("own")
+    if is_proposed:
+        change.git("branch", "-f", "master", "HEAD~1")
+    monkeypatch.setattr("scoring.evidence.git.patches._MOST_LINES", 1)
+    checked = check("--no-failing-tests")
+    assert checked.status == status
+    assert ("changed cannot be read, so nothing" in checked.err) == is_proposed
+
+
 def test_failures_for_size_keep_no_other_commit_from_being_compared(
     change: Repo, monkeypatch: pytest.MonkeyPatch
 ) -> None:
