@@ -210,6 +210,21 @@ class TestGates:
         )
         assert list(MAX_DROP.log_notes(drop, scores)) == ([note] if named else [])
 
+    @pytest.mark.parametrize(
+        ("is_of_part", "numbers", "fell"),
+        [
+            pytest.param(False, [3, 4], True, id="the whole log is checked"),
+            pytest.param(True, [3, 4], False, id="a part, as good as before"),
+            pytest.param(True, [1, 2], True, id="a part, worse than before"),
+        ],
+    )
+    def test_of_drops_compares_a_part_with_the_same_iterations(
+        self, is_of_part: bool, numbers: list[int], fell: bool
+    ) -> None:
+        scores = [examined(number, 0.4).score for number in numbers]
+        drop = Drop(0.1, baseline(1.0, 1.0, 0.4, 0.4), None, is_of_part)
+        assert bool(list(MAX_DROP.log_reasons(drop, scores))) == fell
+
     def test_of_claims(self) -> None:
         claims = [
             examined(1, 0.5, 1.0),

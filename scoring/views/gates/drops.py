@@ -165,11 +165,15 @@ def _why_not_compared(drop: Drop, iteration: ExaminedIteration) -> Reasons:
 def _mean_fell(drop: Drop, scores: Sequence[PersistedScore]) -> Reasons:
     """Yield why the log fails if the mean score is too far below that of the baseline.
 
-    The means are of scores on enough evidence, under rubrics that both sides have. Nothing is
-    yielded where one side has no such score.
+    The means are of scores on enough evidence, under rubrics that both sides have. Where a part of
+    the log is checked, that of the baseline is of the same iterations. Nothing is yielded where one
+    side has no such score.
     """
     versions = {score.rubric_version for score in scores if score.scored}
     by_iteration = sorted(drop.baseline.scores.items())
+    if drop.is_of_part:
+        looked_at = {score.iteration for score in scores}
+        by_iteration = [pair for pair in by_iteration if pair[0] in looked_at]
     newest = [score for _, score in by_iteration[-(drop.last or 0) :]]
     baseline_versions = {score.rubric_version for score in newest}
 
