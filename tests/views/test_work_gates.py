@@ -425,6 +425,7 @@ def test_work_without_a_time_is_not_chosen_by_days_and_counted(
     {
         "the same tests": ("pytest", "2 passed in 0.1s", "", True),
         "shown in another way": ("pytest -v --tb=short", "2 passed in 0.1s", "", True),
+        "up to a failure": ("pytest -xq --maxfail=2", "2 passed in 0.1s", "", True),
         "other tests": ("pytest tests/a.py", "2 passed in 0.1s", "", False),
         "other settings": ("pytest -c a.ini", "2 passed in 0.1s", "", False),
         "chosen tests": ("pytest -v -k a", "2 passed in 0.1s", "", False),

@@ -33,13 +33,14 @@ _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069\ud800-\udf
 _STOPS_ON_FAILURE = re.compile(r"set (?:-[a-z]*e|-[a-z]*o errexit)|exit\b|return\b")
 _ENDS_WITH_SUCCESS = re.compile(r"(?:exit|return)(?: 0)?$")
 
-_ONLY_SHOWS = re.compile(
-    r"-(?:[qv]+|r\w+)|--(?:quiet|verbose|no-header|no-summary|showlocals"
-    r"|(?:tb|color|durations)=\w+)"
+_SAME_TESTS = re.compile(
+    r"-(?:[qvx]+|r\w+)|--(?:quiet|verbose|no-header|no-summary|showlocals|exitfirst"
+    r"|(?:tb|color|durations|maxfail)=\w+)"
 )
-"""Matches an option of pytest that changes what is shown, and not which tests run, or how.
+"""Matches an option of pytest that does not change which tests run, or how, where they pass.
 
-``-s`` changes how they run: without it a test cannot read the standard input.
+Most change only what is shown; others end the run at a failure. ``-s`` changes how they run:
+without it a test cannot read the standard input.
 """
 
 
@@ -350,14 +351,14 @@ def _hooks_in(
 
 
 def tests_named(label: str) -> str:
-    """Return the label of a test command without options of pytest that change only what is shown.
+    """Return the label of a test command without options of pytest that leave the tests the same.
 
     One that is cut off, or of another tool, is returned as it is.
     """
     words = label.split()
     if label.endswith("…") or "pytest" not in words:
         return label
-    return " ".join(word for word in words if not _ONLY_SHOWS.fullmatch(word))
+    return " ".join(word for word in words if not _SAME_TESTS.fullmatch(word))
 
 
 def _label(words: Words) -> str:
