@@ -246,12 +246,13 @@ def entry_sizes(directory: Path | str) -> dict[str, int]:
     Raises:
         OSError: the directory cannot be listed.
     """
+    sizes = {}
     with os.scandir(directory) as files:
-        return {
-            file.name: file.stat(follow_symlinks=False).st_size
-            for file in files
-            if is_entry_name(file.name) or file.name == ARCHIVE_NAME
-        }
+        for file in files:
+            if is_entry_name(file.name) or file.name == ARCHIVE_NAME:
+                with contextlib.suppress(OSError):  # it may be gone by now
+                    sizes[file.name] = file.stat(follow_symlinks=False).st_size
+    return sizes
 
 
 def claims_read_as_false(directory: Path | str, within: Path | str | None) -> list[int]:

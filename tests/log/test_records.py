@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Callable
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +11,7 @@ from helpers import tables
 from helpers.doors import ends, make_fifo, watched_doors
 
 from scoring.errors import LogError, YamlError
-from scoring.log.load import load_iteration_log
+from scoring.log.load import entry_sizes, load_iteration_log
 from scoring.log.model import (
     IterationRecord,
 )
@@ -281,3 +282,14 @@ class TestArchive:
         write(tmp_path, "iter-1.yaml", entry(1))
         (tmp_path / "historical.yaml").symlink_to("missing")
         assert loaded(tmp_path) == {1: ""}
+
+
+def test_a_file_that_goes_while_the_entries_are_measured_has_no_size(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("iter-1.yaml", "iter-2.yaml", "notes.md"):
+        (tmp_path / name).write_text("iteration: 1\n")
+    files = list(os.scandir(tmp_path))
+    monkeypatch.setattr(os, "scandir", lambda _: nullcontext(files))
+    (tmp_path / "iter-1.yaml").unlink()
+    assert entry_sizes(tmp_path) == {"iter-2.yaml": 13}
