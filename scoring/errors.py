@@ -121,6 +121,8 @@ class TooLargeError(GitError):
     """A commit changes too much to be read, or its tree is too large to be checked out."""
 
 
+NO_GIT = "git was not found on PATH; install git 2.32 or newer"
+
 NAME_A_REPOSITORY = "run da-score in a repository, or name it with --repo-dir"
 """What to do where a directory is not a git work tree."""
 

@@ -11,10 +11,9 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from .errors import NAME_A_REPOSITORY, GitError, NotARepositoryError
+from .errors import NAME_A_REPOSITORY, NO_GIT, GitError, NotARepositoryError
 from .evidence.git.checkout import IMPORTED_BRANCH
 from .evidence.git.plain_files import refuse_pipe, refuse_pipes_around, refuse_pipes_in
-from .evidence.git.starter import NO_GIT
 from .paths import real_path
 from .worker_processes import environment_with
 

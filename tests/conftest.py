@@ -22,7 +22,7 @@ from hypothesis import settings
 
 from scoring.cli import main
 from scoring.demo import Demo, build_demo
-from scoring.log.settings import DEFAULT_LOG_DIR
+from scoring.log.settings import DEFAULT_LOG_DIR, Settings
 
 QUICK_EXAMPLES = 20
 """How many examples hypothesis tries in the default run, of 100."""
@@ -213,3 +213,16 @@ def _enter(root: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         "DA_SCORE_TRANSCRIPT_DIR", "../transcripts/claude:../transcripts/codex"
     )
     return root / "repo"
+
+
+@pytest.fixture
+def asked_globs(monkeypatch: pytest.MonkeyPatch) -> list[Settings]:
+    """The settings of which git is asked whether a pattern of code fits no file. None does so."""
+    asked: list[Settings] = []
+
+    def note(settings: Settings) -> list[str]:
+        asked.append(settings)
+        return []
+
+    monkeypatch.setattr("scoring.cli.reading.globs_without_files", note)
+    return asked

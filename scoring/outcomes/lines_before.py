@@ -3,13 +3,12 @@
 from array import array
 from collections.abc import Collection, Iterable
 
-from scoring.evidence.attribution.written import possible_names
+from scoring.evidence.attribution.written import names_by_composed, possible_names
 from scoring.evidence.git.authorship import AttributedHistory
 from scoring.evidence.git.patches import line_hashes
 from scoring.evidence.scopes import is_product
 from scoring.evidence.transcripts.edits import WrittenFile
 from scoring.evidence.transcripts.facts import NS
-from scoring.text import composed
 
 from .unit import OpenUnit
 
@@ -27,7 +26,7 @@ def drop_lines_before(
         git: the history.
         names: all paths that the trunk had since the first unit began.
     """
-    by_composed = {composed(name): name for name in names}
+    by_composed = names_by_composed(names)
     files_at: dict[str, list[tuple[OpenUnit, WrittenFile]]] = {}
     for unit in units:
         before = git.trunk_at(unit.began // NS)

@@ -2,6 +2,7 @@
 
 from collections import defaultdict
 from collections.abc import Container, Iterator
+from itertools import islice
 from typing import Literal, NamedTuple, TypeAlias, get_args
 
 from scoring.evidence.git.commit_names import title_of_work
@@ -96,20 +97,17 @@ def look_at(rows: WorkRows) -> list[PlainData]:
                 break
 
     reasons.sort(key=lambda pair: _WORST_FIRST.index(pair[1].kind))
-    events = defaultdict[tuple[str, str], list[WorkRow]](list)
-    first_reasons: dict[tuple[str, str], Reason] = {}
+    events = defaultdict[tuple[str, str], list[tuple[WorkRow, Reason]]](list)
     for row, reason in reasons:
         # A commit that takes work back without a word may take back more than it was made for.
         of_its_own = _title(row) if reason.kind == "taken_back" else ""
-        event = (reason.where, of_its_own)
-        events[event].append(row)
-        first_reasons.setdefault(event, reason)
+        events[reason.where, of_its_own].append((row, reason))
 
     listed = []
-    for event, reason in list(first_reasons.items())[:MOST_SHOWN]:
-        row = events[event][0]
+    for event in islice(events.values(), MOST_SHOWN):
+        row, reason = event[0]
         text = reason.text
-        count = len({_title(each) for each in events[event]}) - 1
+        count = len({_title(each) for each, _ in event}) - 1
         if reason.kind == "reverted" and count:
             text += f", with {counted(count, 'other unit')}"
         listed.append(

@@ -173,20 +173,14 @@ def test_patterns_of_code_that_fit_no_file_are_named(
 )
 def test_git_is_asked_about_patterns_only_where_a_warning_would_be_seen(
     da_score: DaScore,
+    asked_globs: list[Settings],
     monkeypatch: pytest.MonkeyPatch,
     command: list[str],
     is_asked: bool,
 ) -> None:
-    asked = []
-
-    def note(settings: Settings) -> list[str]:
-        asked.append(settings)
-        return []
-
-    monkeypatch.setattr("scoring.cli.reading.globs_without_files", note)
     monkeypatch.setenv("DA_SCORE_CODE_GLOBS", "[")
     assert da_score(*command).status == 0
-    assert bool(asked) is is_asked
+    assert bool(asked_globs) is is_asked
 
 
 @pytest.mark.usefixtures("scored")

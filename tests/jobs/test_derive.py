@@ -986,20 +986,13 @@ class TestFirstMinute:
         ],
     )
     def test_close_task_asks_git_about_patterns_of_code_once_for_one_evidence(
-        self, work: Work, monkeypatch: pytest.MonkeyPatch, rubric: str, times: int
+        self, work: Work, asked_globs: list[Settings], rubric: str, times: int
     ) -> None:
-        asked = []
-
-        def note(settings: Settings) -> list[str]:
-            asked.append(settings)
-            return []
-
-        monkeypatch.setattr("scoring.cli.reading.globs_without_files", note)
         work.made("one")
         hook = json.dumps({"session_id": ID, "cwd": str(work.repo.path)})
         work.da_score("close-task", hook, "--derive", "--rubric", rubric)
         assert len(work.entries()) == 1
-        assert len(asked) == times
+        assert len(asked_globs) == times
 
     def test_close_task_says_only_problems_where_it_scores_nothing_and_writes_none_unless_set(
         self, work: Work

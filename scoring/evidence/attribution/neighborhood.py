@@ -135,13 +135,14 @@ class Neighborhood:
         """
         if self._is_known(session):
             return True
+
+        tops = [f"{folder}/" for folder in folders]
         for file in session.files:
             for _, edit in file.located(Edit, session.id):
                 path = file.written_file(edit).whole_path
-                for folder in folders:
-                    is_below = path.startswith(f"{folder}/")
-                    if is_below and path.removeprefix(f"{folder}/") in self._files:
-                        return True
+                names = [path.removeprefix(top) for top in tops if path.startswith(top)]
+                if names and not self._files.isdisjoint(names):
+                    return True
         return False
 
     def _mark_session(self, session: Session) -> None:

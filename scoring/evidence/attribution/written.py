@@ -156,7 +156,7 @@ def least_share(
     Returns:
         A share above 0 and up to 1; None where no line is known to be written.
     """
-    names = _by_composed({name for name, _ in added})
+    names = names_by_composed({name for name, _ in added})
     lines_of = _by_file(names, written, tops, folder)
     moved = lines_of.pop("", Counter())
     written_count = 0
@@ -189,7 +189,7 @@ def commits_with(
                 yield sha, share
 
 
-def _by_composed(names: Iterable[str]) -> Mapping[str, str]:
+def names_by_composed(names: Iterable[str]) -> Mapping[str, str]:
     """Return paths by their composed form."""
     return {composed(name): name for name in names}
 
@@ -206,7 +206,7 @@ def _by_file(
     that folder are under "": the file may have been moved, or written through a link.
 
     Args:
-        names: paths in the repository, as of :func:`_by_composed`.
+        names: paths in the repository, as of :func:`names_by_composed`.
         written: what was written, in one or more parts, which are joined.
         tops: the tops of work trees. A path below one of them has its name from there first.
         folder: a folder of the repository, which may be in a work tree that is gone; "": none.
@@ -306,7 +306,7 @@ def held_lines(
         moves: the old and the new path of each file that the trunk renamed.
     """
     paths_of = _same_files(moves)
-    by_composed = _by_composed(names)
+    by_composed = names_by_composed(names)
     sought = []
     sought_at: dict[str, list[_SoughtFile]] = {}  # by where git may have them
     for index, request in enumerate(asked):
@@ -371,7 +371,7 @@ def are_rewritten(
         asked: the requests.
         names: all paths that the trunk had.
     """
-    by_composed = _by_composed(names)
+    by_composed = names_by_composed(names)
     words_by_file = [_by_file(by_composed, [request.words]) for request in asked]
     locations = set()
     for request, words_of in zip(asked, words_by_file, strict=True):

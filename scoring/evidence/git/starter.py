@@ -14,7 +14,7 @@ import time
 from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
-from scoring.errors import GitError
+from scoring.errors import NO_GIT, GitError
 from scoring.files import size_in_words
 
 from . import limits
@@ -29,8 +29,6 @@ _ENVIRONMENT = {
     **dict(line.split("=") for line in _VARIABLES_TEXT.split()),
 }
 _CALLERS = {"PATH", "HOME", "TMPDIR", "XDG_CONFIG_HOME"}
-
-NO_GIT = "git was not found on PATH; install git 2.32 or newer"
 
 ANSWER_LIMIT = 128 << 20
 """The most bytes that git may print where its whole answer is held in memory."""
@@ -335,7 +333,10 @@ class GitProcess:
         """
         self.send(as_lines([oid]))
         head = b""
-        while b"\n" not in head and (chunk := self.next_chunk()):
+        while b"\n" not in head:
+            chunk = self.next_chunk()
+            if not chunk:
+                break
             head += chunk
 
         about, _, chunk = head.partition(b"\n")

@@ -109,10 +109,12 @@ class Candidate:
         They are code of the product; where it undid nothing in such, other files of the product; or
         else other code; or else any file.
         """
-        for counts in (self._is_product_code, is_product, self.trunk.counts):
+        for counts in (self._is_product_code, is_product):
             undone = inversion(self.work.patch, self.patch, counts)
             if undone.inverted:
                 return undone, counts
+        if self.code.inverted:
+            return self.code, self.trunk.counts
         return self.all_text, everything
 
     def _is_product_code(self, path: str) -> bool:
@@ -374,11 +376,7 @@ class Candidate:
         return self.trunk.history.text_added(self.trunk.graph.pair(commit))
 
     def _text_removed(self, commit: str) -> dict[str, list[bytes]]:
-        """Return the text of the lines that a commit takes from its first parent, by file.
-
-        Raises:
-            GitError: git cannot compare the two.
-        """
+        """Return the text of the lines that a commit takes away, as :meth:`_text_added` does."""
         pair = self.trunk.graph.pair(commit)
         return self.trunk.history.text_added(CommitPair(pair.base, pair.commit))
 
